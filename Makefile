@@ -32,7 +32,7 @@ minimum: $(MINIMUM)/.installed
 
 audit: $(VENV)/.audit
 	mkdir -p $(OUT)
-	$(BIN)/uptack audit --json $(OUT)/audit.json --markdown $(OUT)/audit.md
+	$(BIN)/uptack audit --state $(OUT)/audit.state --json $(OUT)/audit.json --markdown $(OUT)/audit.md
 
 BENCHMARKS := noise speed location quantiles people means govtech ranks regression regression_tables coverage hampel selection counts histograms density caratheodory online svm scale cost_model report tables
 

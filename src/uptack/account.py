@@ -187,7 +187,7 @@ class Account:
         In the papers ε is no total but what every stage spends; such a release names the argument in `unit`, and what
         it costs is what its theorem says.
         """
-        eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta)
+        eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta, checks.LEAST_DELTA)
         relation = check_adjacency(adjacency, rows_per_person)
         promised = None if unit else Privacy(eps, dlt, relation)
         return Account(name, eps, dlt, relation, source(entropy), _Book(promised, relation))

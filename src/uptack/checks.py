@@ -5,9 +5,10 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Iterator, Sized
 from decimal import Decimal
 from fractions import Fraction
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,6 +26,10 @@ LEAST_CHANCE = Fraction(1, 10**300)
 
 MOST_CELLS = 1_000_000
 """Cells, or categories, that one request may list: each gets noise of its own, and a place in memory."""
+
+LEAST_DELTA = Fraction(1, 10**200)
+"""Nor may the δ of a release that is above 0 be smaller than this: stages get parts of it, which must be such chances
+too. A part below would be refused when rows have been read."""
 
 NO_NUMBERS = (bool, np.bool_, np.timedelta64)
 """Types that count as integers in Python or NumPy, and are not meant as numbers."""
@@ -99,16 +104,16 @@ def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
     return number
 
 
-def delta(name: str, value: object) -> Fraction:
-    """A rational in [0, 1): 0, or at least 10^-300."""
+def delta(name: str, value: object, least: Fraction = LEAST_CHANCE) -> Fraction:
+    """A rational in [0, 1): 0, or not too small."""
     number = rational(name, value, "a number in [0, 1)")
     if number.numerator == 0:
         return number
     if not 0 <= number < 1 or float(number) == 1:
         fix = "δ is the chance that the guarantee fails: choose it far below one over the number of rows."
         raise InvalidArgument(name, "a number in [0, 1)", describe(value), fix)
-    if 0 < number < LEAST_CHANCE:
-        raise InvalidArgument(name, "0, or a number of at least 1e-300", describe(value))
+    if 0 < number < least:
+        raise InvalidArgument(name, f"0, or a number of at least {float(least):g}", describe(value))
     return number
 
 
@@ -131,6 +136,27 @@ def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
     size = value if isinstance(value, int) else len(value) if isinstance(value, Sized) else 0
     if size > most:
         raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
+
+
+def lasting(name: str, value: Any) -> Any:
+    """The same argument in a form that reads alike however often, whatever becomes of the caller's object.
+
+    A request is read before its debit and again after it. An iterator would be empty by then, and the request refused
+    when it was paid for.
+
+    >>> lasting("keys", iter("ab")), lasting("levels", {"ward": (ward for ward in "ab")})
+    (['a', 'b'], {'ward': ['a', 'b']})
+    """
+    if isinstance(value, Iterator):
+        value = list(islice(value, MOST_CELLS + 1))
+        few(name, value, MOST_CELLS, "entries")
+    if isinstance(value, list):
+        return [lasting(name, part) for part in value]
+    if type(value) is tuple:
+        return tuple(lasting(name, part) for part in value)
+    if isinstance(value, dict):
+        return {key: lasting(name, part) for key, part in value.items()}
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def single(name: str, value: object, must: str = "one value", fix: str = "") -> None:

@@ -8,28 +8,19 @@ import numpy as np
 import pandas as pd
 
 import uptack as ut
+from uptack.audit.small_tables import small_table
 from uptack.discrete import Domain
 from uptack.registry import Declaration, declared
 
 EPSILON = 4
-NOBODY = np.nan
-"""An id that is missing."""
-TABLES = ("no rows", "nobody", "one row", "one person", "all missing")
-ROWS = {"no rows": 0, "nobody": 3, "one row": 1, "one person": 3, "all missing": 3}
 
 
 def frame(name: str) -> pd.DataFrame:
     """Numbers a, b and c, labels g, truth values t and ids."""
-    rows = ROWS[name]
-    gone = name == "all missing"
-    numbers = {
-        column: np.full(rows, np.nan if gone else value) for column, value in zip("abc", (0.5, 1.0, 2.0), strict=True)
-    }
-    ids = (
-        np.full(rows, NOBODY) if name == "nobody" else np.zeros(rows) if name == "one person" else np.arange(rows) * 1.0
-    )
-    flags = pd.array([None if gone else True] * rows, "boolean")
-    return pd.DataFrame({**numbers, "g": np.full(rows, np.nan if gone else 1.0), "t": flags, "id": ids})
+    table = small_table(name)
+    flags = table.pop("t")
+    missing = np.ma.getmaskarray(flags)
+    return pd.DataFrame(table).assign(t=pd.arrays.BooleanArray(np.ma.getdata(flags), missing))
 
 
 def columns_of(declaration: Declaration) -> tuple[str, ...]:

@@ -94,6 +94,13 @@ def test_a_row_that_can_not_be_counted_is_a_missing_value():
         assert A_dist("mode", [*rows, other], 1, 1e-6, entropy=ut.SeededEntropy(1)).value == "a"
 
 
+def test_no_row_decides_the_sign_of_a_stable_zero():
+    """-0.0 and 0.0 are one value to the distance. So they must be one to whoever reads the answer."""
+    for negative in range(42):
+        rows = [-0.0] * negative + [0.0] * (41 - negative)
+        assert str(A_dist("median", rows, 1, 1e-6, entropy=ut.SeededEntropy(1)).value) == "0.0"
+
+
 def test_what_a_statistic_of_groups_returns_is_not_shown():
     def careless(rows, **options):
         return 1234.5 if len(rows) else ut.median(rows, **options)

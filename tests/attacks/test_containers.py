@@ -320,6 +320,14 @@ UNHELD = {
         )
         for name, outer in (("lists", lists), ("structs", structs))
     },
+    **{
+        f"polars {name}": (lambda values, make=make: pl.Series("x", pl.from_arrow(make(values))), b"a", BAD)
+        for name, make in (
+            ("texts", unchecked),
+            ("categories", lambda values: unchecked(values).dictionary_encode()),
+            ("lists of texts", lists(unchecked)),
+        )
+    },
     "polars structs of durations": (lambda values: pl.Series("x", pl.from_arrow(structs(LENGTHS)(values))), 5, 2**53),
     "pandas structs of dates": (in_pandas(structs(DAYS)), 5, FAR),
     "arrow dictionaries of texts": (lambda values: unchecked(values).dictionary_encode(), b"a", BAD),

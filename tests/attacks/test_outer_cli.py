@@ -178,7 +178,7 @@ def test_what_was_paid_for_stays_when_a_later_release_fails(book):
     def fail_at_the_third(request):
         calls.append(request)
         if len(calls) == 3:
-            raise ut.UptackError("the rows could not be read, so nothing is released; the debit stands")
+            raise ut.UptackError("the rows could not be read, so nothing is released. The debit stands")
         return make(request)
 
     session.paid_for = fail_at_the_third
@@ -256,7 +256,7 @@ def test_rows_from_standard_input_go_away_with_the_command(tmp_path, name):
     child.send_signal(number)
     _, said = child.communicate(timeout=600)
     assert child.returncode == 128 + number, said
-    assert b"debited" in said
+    assert b"debits stand" in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -276,7 +276,7 @@ def test_the_folder_is_private(tmp_path, monkeypatch, unnamed):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     source = tmp_path / "source"
     source.write_bytes(b"age\n1\n")
-    with source.open("rb") as stream, stdin.kept(stream) as path:
+    with source.open("rb") as stream, stdin.standard_input(stream) as path:
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert path.read_bytes() == b"age\n1\n"
         assert path.suffix == ".csv"

@@ -178,7 +178,7 @@ def test_a_ledger_has_one_unit(tmp_path):
         (people, None, r"person=\['id'\]"),
         (people, ["id", "town"], r"by_person\('id', 'town'\)"),
     ):
-        with pytest.raises(InvalidArgument, match="ledger must be about .*" + fix):
+        with pytest.raises(InvalidArgument, match="ledger must be a ledger for .*" + fix):
             ut.open(data, ledger=ledger, person=person)
     with pytest.raises(Incomparable):
         people.debit(ut.Privacy(1), what="a median of rows")
@@ -208,7 +208,7 @@ def test_who_opens_says_whose_rows_they_are_once():
         ({"person": ["id", "id"]}, "different columns"),
         ({"person": 3}, "the name of a column"),
         ({"person": "id", "rows_per_person": 2}, "rows_per_person must be 1"),
-        ({"person": "id", "adjacency": SUBSTITUTE.by_person("town")}, "as adjacency has it"),
+        ({"person": "id", "adjacency": SUBSTITUTE.by_person("town")}, "as in adjacency"),
         ({"noun": "a\nb"}, "noun must be"),
     ):
         with pytest.raises(InvalidArgument, match=word):

@@ -19,7 +19,7 @@ from uptack.table.conditions import conditions
 BASE = 2**60
 MANY = list(range(BASE, BASE + 50))
 """Fifty integers, and one float."""
-PAIRED = ["superiority", "rank_biserial", "median_difference", "hodges_lehmann", "mann_whitney"]
+PAIRED = ["superiority", "rank_biserial", "mean_difference", "median_difference", "hodges_lehmann", "mann_whitney"]
 ROWS = 2000
 COLUMNS = {
     "float": pa.array([float(BASE)] * ROWS),
@@ -54,7 +54,7 @@ def test_integers_that_are_one_float_are_not_two_groups(opened, kind):
     asks += [lambda f=f: getattr(session, f)("x", "g", groups=MANY[:2], epsilon=1) for f in PAIRED]
     asks += [lambda f=f: getattr(session, f)("x", "g", groups=np.array(MANY[:2]), epsilon=1) for f in PAIRED]
     for ask in asks:
-        with pytest.raises(InvalidArgument, match=r"(groups|keys) must be .* which are one value there"):
+        with pytest.raises(InvalidArgument, match=r"(groups|keys) must be .* which are the same value there"):
             ask()
     assert ledger.spent().epsilon == 0
 

@@ -9,10 +9,12 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from uptack.table.values.kinds import canonical, in_order
+import uptack as ut
+from uptack.table.values.kinds import DEEPEST, PLAIN, canonical, in_order
 
 ZONES = [dt.UTC, dt.timezone(dt.timedelta(hours=5, minutes=30)), zoneinfo.ZoneInfo("Europe/Paris")]
 moments = st.datetimes(min_value=dt.datetime(1900, 1, 1), max_value=dt.datetime(2200, 1, 1))
@@ -166,3 +168,68 @@ def test_a_type_without_a_name_has_a_form():
         __str__ = __repr__ = Hostile.__str__
 
     assert canonical(Row()) == "Row"
+
+
+class _Anything:
+    """What a row's method may return in place of a plain value: it has no hash, and is no number."""
+
+    __hash__ = None
+
+    def __repr__(self):
+        return "a row's own words"
+
+    def __rsub__(self, other):
+        return self
+
+    def is_integer(self):
+        return False
+
+    def replace(self, **parts):
+        return self
+
+
+class _Unhashable(bytes):
+    __hash__ = None
+
+
+class _Bytes(bytes):
+    def __bytes__(self):
+        return _Unhashable(b"x")
+
+
+class _Complex(complex):
+    real = property(lambda self: _Anything())
+
+
+class _Moment(dt.datetime):
+    def utcoffset(self):
+        return _Anything()
+
+
+class _NamedByRows(type):
+    __name__ = property(lambda cls: _Anything())
+
+
+class _List(list, metaclass=_NamedByRows):
+    pass
+
+
+def _nested(value, depth):
+    return [_nested(value, depth - 1)] if depth else value
+
+
+@pytest.mark.parametrize("row", [_Bytes(b"q"), _Complex(1), _Moment(2020, 1, 1), _nested(_List(), DEEPEST)])
+def test_no_method_of_a_row_makes_a_value_that_is_not_plain(row):
+    def parts(value):
+        yield value
+        for part in value if isinstance(value, tuple | frozenset) else ():
+            yield from parts(part)
+
+    assert {type(part) for part in parts(canonical(row))} <= set(PLAIN)
+
+    def release(rows):
+        session = ut.open({"x": rows}, entropy=ut.SeededEntropy(1))
+        return session["x"].histogram(epsilon=1, delta=1e-6).value
+
+    others = ["a"] * 200
+    assert release([*others, row]) == release([*others, "another"])

@@ -152,7 +152,9 @@ def test_merged_losses_are_as_many_and_no_smaller():
 # --------------------------------------------------------------------------------------------------------------- groups
 
 
-@pytest.mark.parametrize("name", ["hodges_lehmann", "median_difference", "superiority", "mann_whitney"])
+@pytest.mark.parametrize(
+    "name", ["hodges_lehmann", "mean_difference", "median_difference", "superiority", "mann_whitney"]
+)
 @pytest.mark.parametrize("groups", [("y", "z"), ("a", "z")])
 def test_public_labels_that_no_row_has_are_no_endless_search(name, groups):
     reply = getattr(ut, name)(ROWS.x, ROWS.g, groups=groups, public_labels=True, epsilon=1)

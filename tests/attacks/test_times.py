@@ -3,18 +3,20 @@
 import numpy as np
 import pandas as pd
 import pytest
-from uptack.audit.replay_requests import asks
 
 import uptack as ut
 from uptack.audit import hostile_tables
-from uptack.audit.replay import Replay, observe, replay
+from uptack.audit.catalogue import catalogue
+from uptack.audit.observation import observe
+from uptack.audit.replay import replay
+from uptack.audit.scenario import COUNTED, Scenario
 
-DIRECT = [ask for ask in asks() if ask.data == "times" and not ask.function.startswith("uptack.session")]
+DIRECT = [one for name, one in catalogue().items() if name.endswith("on times") and not name.startswith("session")]
 
 
-@pytest.mark.parametrize("ask", DIRECT[::2], ids=lambda ask: ask.name)
-def test_only_the_value_tells_neighbours_apart(ask):
-    assert {case.name: what for case in ask.replays() if (what := replay(case))} == {}
+@pytest.mark.parametrize("scenario", DIRECT[::3], ids=lambda one: one.name)
+def test_only_the_value_tells_neighbours_apart(scenario):
+    assert {name: what for name, pair in scenario.pairs().items() if (what := replay(scenario, pair))} == {}
 
 
 def frame(when: object) -> pd.DataFrame:
@@ -42,8 +44,7 @@ def test_tables_of_times(question, person):
         return QUESTIONS[question](ut.open(frame(when), person=person, entropy=entropy))
 
     for name, pair in TABLES.items():
-        case = Replay(name, asked, pair, frozenset({"⊥", "stamps"}), question, {})
-        assert replay(case) == []
+        assert replay(Scenario(question, asked, dict, COUNTED), pair) == [], name
 
 
 def test_what_is_said_of_a_wrong_column_is_the_types():

@@ -5,7 +5,9 @@ import pytest
 
 import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE
-from uptack.audit.replay import Shown, TapeEntropy, differences, flaws, observe
+from uptack.audit.observation import differences, flaws, observe
+from uptack.audit.scenario import Shown
+from uptack.audit.tape import TapeEntropy
 from uptack.session import Request
 from uptack.table.memory.table import MemoryTable
 

@@ -29,7 +29,7 @@ ASKS = {
     "one mean each": lambda s: s["x"].median(per_person="mean", epsilon=2),
     "one median each": lambda s: s["x"].median(per_person="median", epsilon=2),
     "the last each": lambda s: s["x"].median(per_person="last", order="i", epsilon=2),
-    "one cell each": lambda s: s["g"].histogram(keys=range(7), weights="one", epsilon=2),
+    "one cell each": lambda s: s["g"].histogram(keys=range(7), weights="any", at_most=1, epsilon=2),
     "cells": lambda s: s["g"].histogram(epsilon=2, delta=1e-6),
     "groups": lambda s: s["x"].median(by="g", groups=range(3), epsilon=2),
     "count": lambda s: s.count(epsilon=2),

@@ -1,29 +1,25 @@
-"""The audit accepts what is private and catches what is not: mechanisms with a wrong constant, on hostile neighbours.
+"""Draws tell a sampler that is right from one that is not, on hostile neighbours.
 
 All draws are seeded; the confidence of each bound leaves a false-alarm rate of 1e-7.
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from uptack.audit.broken_mechanisms import DELTA, FIFTH, LOW, ONE, ZERO, printed_cutoff, two_grids, unit_noise
-from uptack.audit.fault_detection import trace
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM
-from uptack.audit import Case, ExactCase, cases, controls, delta_lower_bound, epsilon_lower_bound, run
-from uptack.audit.neighbours import two_values
+from uptack.audit import delta_lower_bound, epsilon_lower_bound
+from uptack.audit.catalogue.draw_scenarios import draw_scenarios
+from uptack.audit.detection import trace
+from uptack.audit.draws import draws, sampled, vectors
 from uptack.audit.planted_faults import FAULTS
-from uptack.audit.privacy_bounds import witness
-from uptack.mechanisms import laplace
 from uptack.noise import IntegerLaplace, SeededEntropy
-from uptack.papers import Scale
-from uptack.privacy import Privacy, loss
 
 SURE = 1 - Fraction(str(FALSE_ALARM))
-RUNS = 600
 
 # ---------------------------------------------------------------------------------------------------- the audit itself
 
@@ -94,95 +90,34 @@ def test_bad_arguments(argument, call):
     assert caught.value.name == argument
 
 
-# ---------------------------------------------------------------------------------------------------- broken on purpose
+# ---------------------------------------------------------------------------------------------------------- mechanisms
+
+DRAWN = {one.name.removeprefix("drawn: "): one for one in draw_scenarios()}
 
 
-@pytest.mark.parametrize("case", controls(), ids=lambda case: f"{type(case).__name__} {case.name}")
-def test_what_is_broken_on_purpose_is_caught(case):
-    report = run([case], draws=1000, confidence=SURE)
-    assert report.ok, report.table()
-    assert report.findings[0].verdict == "caught"
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_sampler_shows_no_more_than_its_price(name):
+    """A small version of `make audit`: gross breaks only."""
+    few = replace(DRAWN[name], draws=60)
+    assert [found for pair in few.pairs().values() for found in draws(few, pair)] == []
 
 
-def drawn(mechanism, pair, runs=RUNS):
-    entropy = SeededEntropy(21)
-    return [[mechanism(x, entropy) for _ in range(runs)] for x in pair]
+@pytest.mark.parametrize("name", ["count", "exponential mechanism", "minimax count"])
+def test_draws_have_power_on_what_is_right(name):
+    """They find a good part of the price, so that a sampler with twice the loss would not pass."""
+    (found,) = sampled(DRAWN[name], DRAWN[name].pairs()[""], count=4000)
+    assert 0.3 * found.price < found.found <= found.price
 
 
-def test_the_printed_threshold_of_algorithm_12_passes_as_often_as_it_must():
-    """δ^ε/2 a test: 0.126 at ε = 0.1 and δ = 1e-6. The audit finds an event of a chance far above δ."""
-    answers = drawn(lambda x, e: two_grids(loss.Test(LOW, DELTA / 2), LOW, printed_cutoff(), x, e), (ZERO, ONE))
-    passes = sum(v == 0.0 for v in answers[0])
-    one_test = IntegerLaplace(1 / LOW).tail(14)
-    assert abs(passes / RUNS - (1 - (1 - one_test) ** 2)) < 6 * math.sqrt(0.25 / RUNS)
-    assert witness(*answers, DELTA, SURE, epsilon=4 * LOW).delta > 1e4 * DELTA
+SAMPLERS = [fault for fault in FAULTS if str(fault.scenario).startswith("drawn: ") and "ptr" not in fault.name]
 
 
-REPAIRED = {
-    "Algorithm 12": (lambda x, e: Scale(x, LOW, DELTA, entropy=e).value, (ZERO, ONE), Privacy(2 * LOW, DELTA)),
-    "R_H's noise": (
-        lambda v, e: laplace(v, sensitivity=8, epsilon=1, entropy=e).value,
-        (8 * [0], 8 * [1]),
-        Privacy(1),
-    ),
-    "TM's noise": (
-        lambda m, e: laplace(m, sensitivity=1, epsilon=LOW, entropy=e).value,
-        (0.0, 1.0),
-        Privacy(LOW),
-    ),
-    "a float's noise": (
-        lambda m, e: laplace(m, sensitivity=1, epsilon=1, entropy=e).value,
-        (0.0, 1.0),
-        Privacy(1),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REPAIRED)
-def test_the_repaired_ones_are_clean(name):
-    mechanism, pair, claimed = REPAIRED[name]
-    report = run([Case(name, mechanism, pair, claimed)], draws=600, confidence=SURE)
-    assert report.ok, report.table()
-
-
-def test_noise_of_scale_one_over_epsilon_is_clean():
-    """The twin of the control: the same tables at the threshold, noise as it should be."""
-    t = IntegerLaplace(1 / FIFTH).cutoff(DELTA / 2)
-    answers = drawn(
-        lambda x, e: two_grids(loss.Test(FIFTH, DELTA / 2), FIFTH, t, x, e), two_values(4 * t, 4 * t), runs=600
-    )
-    assert epsilon_lower_bound(*answers, DELTA, SURE) <= 2 * FIFTH
-
-
-def test_unit_noise_is_what_a_larger_epsilon_allows():
-    report = run([Case("unit noise", unit_noise, (0.0, 1.0), Privacy(1))], draws=1000, confidence=SURE)
-    assert report.ok
-
-
-DRAWN = [fault for fault in FAULTS if fault.check == "drawn"]
-
-
-@pytest.mark.parametrize("fault", DRAWN, ids=lambda fault: fault.name)
-def test_a_planted_fault_that_only_draws_show_is_found(fault):
+@pytest.mark.parametrize("fault", SAMPLERS, ids=lambda fault: fault.name)
+def test_a_planted_fault_of_a_sampler_is_found(fault):
     assert trace(fault).found
 
 
-# ------------------------------------------------------------------------------------------------- every public promise
-
-
-def test_every_case_of_the_audit_can_be_drawn():
-    """So few draws refute nothing: `make audit` has as many as it takes."""
-    drawn_ones = [case for case in cases() if not isinstance(case, ExactCase)]
-    report = run(drawn_ones, draws=8, confidence=SURE)
-    assert report.ok, report.table()
-
-
-POWER = ["count: 5 and 6", "median of integers: from 7 to 8", "release if stable: at the cutoff"]
-
-
-@pytest.mark.parametrize("name", POWER)
-def test_the_audit_has_power_on_what_is_right(name):
-    """It finds a good part of what is claimed, so that a mechanism with twice the loss would not pass."""
-    case = next(case for case in cases() if case.name == name and isinstance(case, Case))
-    found = run([case], draws=1000, confidence=SURE).findings[0]
-    assert 0.2 * case.claimed.epsilon < found.epsilon <= case.claimed.epsilon
+def test_outputs_of_any_kind_become_vectors():
+    one, other = vectors([([1], None), None], [([2], [3]), None])
+    assert (one, other) == ([[1.0, 1.0, 0.0], None], [[2.0, 2.0, 3.0], None])
+    assert vectors([np.arange(2)], [[0.0, 1.0]]) == ([[0.0, 1.0]], [[0.0, 1.0]])

@@ -9,33 +9,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb, ctx
-from uptack.audit.battery import exact_cases
-from uptack.audit.fault_detection import Trace
-from uptack.audit.full_audit import Audit, CheckSummary
 
 import uptack as ut
 from uptack import audit
-from uptack.audit import (
-    Case,
-    ExactCase,
-    Finding,
-    Report,
-    cases,
-    controls,
-    family,
-    hostile,
-    least_epsilon,
-    released,
-    run,
-)
+from uptack.audit import hostile, least_epsilon
 from uptack.audit.answer_events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
+from uptack.audit.audit_report import Audit, Finding, LawFinding
+from uptack.audit.audit_run import audited, digest, run, tasks
+from uptack.audit.detection import Trace
 from uptack.audit.exact_audit import chosen, inverse, passed, shifted, together
+from uptack.audit.exact_laws import broken_laws, exact_laws
 from uptack.audit.neighbours import changed, lines, two_values
-from uptack.audit.planted_faults import FAULTS
+from uptack.audit.scenario import Scenario
 from uptack.exact import ball
-from uptack.mechanisms import laplace
 from uptack.mechanisms.inverse_sensitivity import boxes, decay
-from uptack.noise import IntegerGaussian, IntegerLaplace, MachineNumbers, SeededEntropy
+from uptack.noise import IntegerGaussian, IntegerLaplace, MachineNumbers
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.reach import LStatistic
 
@@ -183,10 +171,14 @@ def test_choices_have_their_laws():
 
 
 def test_every_exact_law_keeps_its_promise_and_some_are_tight():
-    report = run(exact_cases.cases())
-    assert report.ok, report.failures
-    assert sum(f.epsilon > 0.999 * f.claimed.epsilon for f in report.findings) >= 8
-    assert all(f.draws is None for f in report.findings)
+    laws = exact_laws()
+    assert [law.name for law in laws if law.problems] == []
+    assert sum(law.epsilon > 0.999 * law.claimed.epsilon for law in laws) >= 8
+
+
+@pytest.mark.parametrize("law", broken_laws(), ids=lambda law: law.name)
+def test_printed_constants_that_are_wrong_are_found(law):
+    assert law.problems
 
 
 def test_another_value_that_passes_too_often_is_found():
@@ -194,146 +186,90 @@ def test_another_value_that_passes_too_often_is_found():
     assert [least_epsilon(c, Fraction(1, 20)) for c in cells] == [math.inf, 0]
 
 
-# -------------------------------------------------------------------------------------------------- cases and reports
+# ------------------------------------------------------------------------------------------------- runs and reports
 
 
-def one_row(value, entropy):
-    return laplace(value, sensitivity=1, epsilon=1, granularity=1, entropy=entropy)
+def test_all_checks_of_a_scenario():
+    pairs = {"one row": (5, 6), "two rows": (5, 7)}
+
+    def count(n, entropy):
+        return ut.count(n, epsilon=1, entropy=entropy)
+
+    found = audited(Scenario("count", count, lambda: pairs, function="uptack.count", draws=200))
+    assert (found.pairs, found.reached) == (2, 2.0)
+    assert {(check, pair) for check, pair, _ in found.problems} == {("price", "two rows")}
+    assert [(name, price, draws) for name, price, _, draws in found.drawn] == [
+        ("GridMechanism", 1.0, 200), ("GridMechanism", 2.0, 200),
+    ]  # fmt: skip
 
 
-def test_a_report_depends_on_its_seed_alone():
-    pairs = {"one row": (0, 1), "two rows": (0, 2)}
-    made = family("sum", one_row, pairs, Privacy(1), only=("one row",)) + family("sum", one_row, pairs, Privacy(2))[1:]
-    first = run(made, draws=300, seed=3)
-    assert first.to_dict() == run(made, draws=300, seed=3, workers=2).to_dict()
-    assert first.to_dict() == run(made[::-1], draws=300, seed=3).to_dict() | {"findings": first.to_dict()["findings"]}
-    assert first.to_dict() != run(made, draws=300, seed=4).to_dict()
+def test_a_scenario_that_is_always_refused_audits_nothing():
+    def refused(n, entropy):
+        return ut.count(n, epsilon=-1, entropy=entropy)
+
+    ((_, _, text),) = audited(Scenario("count", refused, lambda: {"one row": (5, 6)})).problems
+    assert "all are refused: InvalidArgument: epsilon must be" in text
 
 
-def test_the_draws_of_a_case_do_not_depend_on_the_others():
-    made = [Case(name, one_row, (0, 1), Privacy(1)) for name in ("a", "b")]
-    both, alone = run(made, draws=500), run(made[1:], draws=500, confidence=0.9995)
-    assert both.findings[1].epsilon == alone.findings[0].epsilon > 0
+GOOD = Finding("a median", "uptack.median", 2, (), 1.0, (("InverseDraw", 1.0, 0.5, 100),))
+FINE = Audit((GOOD,), (LawFinding("a law", 1.0, 1.0),), (Trace("a fault", "price", "a sign"),), 9)
 
 
-def test_slow_cases_get_their_share():
-    made = [Case("slow", one_row, (0, 1), Privacy(1), share=0.25)]
-    assert run(made, draws=400).findings[0].draws == 100
+def test_an_audit_fails_where_any_part_does():
+    assert FINE.ok
+    assert "1 of 1 planted faults found (1 by price)" in FINE.summary()
+    broken = replace(GOOD, problems=(("replay", "a pair", "a warning"),))
+    law = LawFinding("a law", 1.0, 2.0, ("has ε = 2 of 1",))
+    for part in ({"findings": (broken,)}, {"laws": (law,)}, {"traces": (Trace("a fault", "", ""),)}):
+        assert not replace(FINE, **part).ok
+    assert not replace(FINE, missing=("uptack.mode",)).ok
+    assert "NOT COVERED uptack.mode" in str(replace(FINE, missing=("uptack.mode",)))
+    assert "BROKEN a median: a pair: replay: a warning" in str(replace(FINE, findings=(broken,)))
+    assert "MISSED" in str(replace(FINE, traces=(Trace("a fault", "", ""),)))
 
 
-def finding(claimed, found, broken=False, draws=100):
-    return Finding("test", Privacy(claimed), found, 0.0, draws, broken)
+def test_an_audit_in_every_form():
+    assert "uptack.median  1          2      100%" in FINE.table()
+    assert "| a fault | price | a sign |" in FINE.to_markdown()
+    assert json.loads(json.dumps(FINE.to_dict()))["ok"]
 
 
-def test_verdicts():
-    kept, lost = finding(1, 0.5), finding(1, 1.5)
-    caught, missed = finding(1, 1.5, broken=True), finding(1, 0.5, broken=True)
-    verdicts = [f.verdict for f in (kept, lost, caught, missed)]
-    assert verdicts == ["kept", "BROKEN", "caught", "MISSED"]
-    assert Report((kept, caught)).ok
-    assert Report((kept, lost)).failures == (lost,)
-    assert not Report((kept, missed)).ok
-    assert finding(1, 1 + 1e-12, draws=None).ok
-    assert not finding(1, 1 + 1e-12).ok
+def test_a_run_goes_on_where_another_one_stopped(tmp_path):
+    state = tmp_path / "state.json"
+    first = run("law count", workers=1, state=state, progress=False)
+    assert first.ok
+    assert len(first.laws) == 2
+    held = json.loads(state.read_text())
+    assert held["code"] == digest()
+    held["done"]["law count: one row"]["epsilon"] = 7.0
+    state.write_text(json.dumps(held))
+    assert 7.0 in [law.epsilon for law in run("law count", workers=1, state=state, progress=False).laws]
+    state.write_text(json.dumps({**held, "code": "of other code"}))
+    assert run("law count", workers=1, state=state, progress=False).to_dict() == first.to_dict()
 
 
-def test_a_report_in_every_form():
-    report = Report((finding(1, 0.5), finding(1, math.inf, broken=True, draws=None)))
-    assert "Broken on purpose" in report.table()
-    assert "∞" in report.table()
-    assert report.to_markdown().count("\n| test |") == 2
-    assert json.loads(json.dumps(report.to_dict()))["findings"][1]["found_epsilon"] is None
-    assert report.summary() == "1 of 1 promises kept, 1 of 1 broken mechanisms caught"
-
-
-@pytest.mark.parametrize(
-    ("argument", "call"),
-    [
-        ("draws", lambda: run([], draws=1)),
-        ("seed", lambda: run([], seed=-1)),
-        ("workers", lambda: run([], workers=0)),
-        ("confidence", lambda: run([], confidence=1)),
-        ("cases", lambda: run([Case("a", one_row, (0, 1), Privacy(1))] * 2)),
-        ("cases", lambda: run([Case("a", lambda x, e: x, (0, 1), Privacy(1))], draws=20, workers=2)),
-    ],
-)
-def test_bad_arguments(argument, call):
-    with pytest.raises(ut.InvalidArgument) as caught:
-        call()
-    assert caught.value.name == argument
+def test_processes_make_no_difference():
+    alone, several = (run("scenario uptack.iqr(epsilon=20, m", workers=n, progress=False) for n in (1, 2))
+    assert alone.to_dict() == several.to_dict()
+    assert alone.ok
 
 
 def test_the_command(tmp_path, capsys):
     plain, table = tmp_path / "audit.json", tmp_path / "audit.md"
-    chosen_ones = ["--only", "count: ", "--draws", "100"]
-    assert audit.main([*chosen_ones, "--json", str(plain), "--markdown", str(table)]) == 0
-    assert "promises kept" in capsys.readouterr().out
+    assert audit.main(["--only", "Hampel: n", "--workers", "1", "--json", str(plain), "--markdown", str(table)]) == 0
+    assert "2 of 2 planted faults found (2 by price)" in capsys.readouterr().out
     assert json.loads(plain.read_text())["ok"]
-    assert "| count: 5 and 6 |" in table.read_text()
-    assert audit.main(["--only", "R_H, its printed noise", "--draws", "16"]) == 1  # far too few draws to catch it
-    assert "MISSED" in capsys.readouterr().out
+    assert "| Hampel: noise ÷ 1000 | price |" in table.read_text()
     with pytest.raises(SystemExit):
         audit.main(["--only", "no such case"])
 
 
-def test_the_command_plants_faults_and_replays(tmp_path, capsys):
-    plain, table = tmp_path / "audit.json", tmp_path / "audit.md"
-    assert audit.main(["--only", "Hampel: n", "--draws", "16", "--json", str(plain), "--markdown", str(table)]) == 0
-    shown = capsys.readouterr().out
-    assert "Hampel: no test" in shown
-    assert "2 of 2 planted faults found" in shown
-    found = json.loads(plain.read_text())
-    assert [one["found"] for one in found["planted"]] == [True, True]
-    assert "| Hampel: noise ÷ 1000 | inner |" in table.read_text()
-    assert audit.main(["--only", "uptack.median(epsilon=20): 2^53", "--draws", "16"]) == 0
-    assert "Replays on hostile neighbours: 1 of 1 show nothing" in capsys.readouterr().out
+def test_tasks_have_names_of_their_own():
+    assert len(set(tasks())) == len(tasks()) > 2000
+    assert "fault a note" in tasks("fault a no")
 
 
-def test_a_whole_audit_fails_where_any_part_does():
-    good, fault = Report((finding(1, 0.5),)), FAULTS[0]
-    fine = Audit(good, (CheckSummary("replays", 2, ()),), (Trace(fault, ("a sign",)),), 9, ())
-    assert fine.ok
-    assert fine.summary().endswith("1 of 1 planted faults found, 9 of 9 release functions covered")
-    broken = CheckSummary("replays", 2, (("a case", ("a warning",)),))
-    for part in ({"report": Report((finding(1, 2),))}, {"looks": (broken,)}, {"traces": (Trace(fault, ()),)}):
-        assert not replace(fine, **part).ok
-    uncovered = replace(fine, missing=("uptack.mode",))
-    assert not uncovered.ok
-    assert "NOT COVERED uptack.mode" in str(uncovered)
-    assert "BROKEN a case: a warning" in str(replace(fine, looks=(broken,)))
-    assert "MISSED" in str(replace(fine, traces=(Trace(fault, ()),)))
-
-
-def test_names_differ_and_every_public_mechanism_is_there():
-    every = [*cases(), *controls()]
-    names = [(type(case), case.name) for case in every]
-    assert len(set(names)) == len(names)
-    families = {case.name.split(":")[0] for case in every}
-    for name in (
-        *("median", "quantile 1/4", "interquartile range", "interquantile range", "trimmed mean", "Winsorized mean"),
-        *("mean", "median, ptr", "median, dwork-lei", "median, add/remove", "median, 2 rows per person", "count"),
-        *("histogram", "sparse histogram, printed", "margins, direct", "optimal count", "minimax count"),
-        *("Laplace noise", "Gaussian noise", "Gamma noise", "K-norm noise", "exponential mechanism"),
-        *("report noisy max", "release if stable", "median of blocks", "stable value", "short-cut regression"),
-        *("S", "M", "TM", "Scale", "A_dist", "A_samp", "R_S", "R_H", "vector median of blocks", "standard errors"),
-        *("function", "spectral function", "binomial proportion", "random sparse histogram"),
-        *("median in a session", "groups in a session"),
-    ):
-        assert name in families
-
-
-def test_what_results_say_they_cost_is_what_is_claimed():
-    """One answer of every case: its own statement, and no other neighbours than those it is about."""
-    for case in cases():
-        if isinstance(case, ExactCase):
-            continue
-        for data in case.pair:
-            result = case.mechanism(data, SeededEntropy(5))
-            if isinstance(result, ut.Release | ut.NoReply):
-                assert result.privacy.adjacency == case.claimed.adjacency, case.name
-                assert result.privacy <= case.claimed, case.name
-
-
-def test_released_passes_everything_on():
-    mechanism = released(laplace, sensitivity=1, epsilon=2)
-    assert mechanism(3, SeededEntropy(1)).privacy == Privacy(2)
+@pytest.mark.parametrize("workers", [0, -1])
+def test_a_run_needs_a_process(workers):
+    with pytest.raises(ut.InvalidArgument, match="workers"):
+        run("law count", workers=workers)

@@ -295,7 +295,7 @@ def test_a_release_that_does_more_than_was_paid_for_is_withheld():
     with pytest.raises(ut.UptackError, match="cost more than was debited"):
         opened.pay([BoundedRange(0.4)], 1e-6, "less").run(request, BoundedRange(0.4))
     assert paid.run(request, tree)
-    with pytest.raises(ut.UptackError, match="paid for no such release"):
+    with pytest.raises(ut.UptackError, match="does not include such a release"):
         paid.run(request, tree)
 
 
@@ -349,3 +349,10 @@ def test_an_interval_with_an_end_that_missed_is_not_shown(low, high, found):
     ends = Figure("interval", (low, high))
     median, *_ = quantile_figures(tuple(levels), levels, Figure("median", found), ends, False)
     assert median.interval == (None if high - low > 1000 * max(found, 1) else (low, high))
+
+
+def test_columns_that_can_be_read_only_once_are_those_of_the_report():
+    few = {name: TABLE[name][:2000] for name in ("age", "cost")}
+    made = session(few).report(epsilon=2, columns=(name for name in ["age"]))
+    assert made.hints == session(few).report(epsilon=2, columns=["age"]).hints
+    assert [column.part.name for column in made.columns] == ["age"]

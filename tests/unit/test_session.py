@@ -1,5 +1,6 @@
 """Sessions: rehearse, debit, then look."""
 
+import itertools
 from decimal import Decimal
 
 import numpy as np
@@ -58,6 +59,7 @@ ASKED = {
     "correlation_matrix": (("cost", "age", "noise"), {}),
     "superiority": (("cost", "town"), {"groups": ("a", "b")}),
     "rank_biserial": (("cost", "ill"), {"groups": (True, False)}),
+    "mean_difference": (("cost", "town"), {"groups": ("a", "b")}),
     "median_difference": (("cost", "town"), {"groups": ("a", "b")}),
     "quantile_difference": (("cost", "town"), {"p": 0.4, "groups": ("a", "b")}),
     "hodges_lehmann": (("cost", "town"), {"groups": ("a", "b")}),
@@ -379,3 +381,54 @@ def test_regressions_ignore_missing_rows_whatever_stands_in_for_them_elsewhere(m
 def test_a_wrong_adjacency_is_named():
     with pytest.raises(ut.InvalidArgument, match="adjacency"):
         seeded()["age"].median(epsilon=1, adjacency="add")
+
+
+@pytest.mark.parametrize(
+    ("statistic", "column", "options"),
+    [
+        ("histogram", "town", {"keys": ["a", "b"]}),
+        ("histogram", "age", {"edges": [0, 40, 100]}),
+        ("median", "age", {"by": "town", "groups": ["a", "b"]}),
+        ("median", "age", {"by": ["town"], "groups": ["a", "b"]}),
+    ],
+)
+def test_what_can_be_read_only_once_is_not_refused_after_the_debit(statistic, column, options):
+    class Fleeting(list):
+        """A list that is empty when it is read again."""
+
+        def __iter__(self):
+            yield from [self.pop(0) for _ in range(len(self))]
+
+    def released(form):
+        session = ut.open(TABLE, entropy=ut.SeededEntropy(1))
+        given = {name: form(value) if isinstance(value, list) else value for name, value in options.items()}
+        return session.run(Request(statistic, column, epsilon=2, **given)).to_dict()
+
+    assert released(Fleeting) == released(list)
+    if not isinstance(options.get("by"), list):
+        assert released(iter) == released(list)
+
+
+def test_a_request_does_not_change_with_the_list_that_it_was_made_of():
+    levels = [0.25, 0.75]
+    request = Request("quantile", "age", epsilon=1, p=levels)
+    levels.append("a word")
+    assert request.given["p"] == [0.25, 0.75]
+    with pytest.raises(ut.errors.InvalidArgument):
+        Request("quantile", "age", epsilon=1, p=itertools.count())
+
+
+@pytest.mark.parametrize(
+    ("statistic", "columns", "options"),
+    [
+        ("kde", ("cost",), {"bandwidth": 1.0}),
+        ("hampel_regression", ("cost", "age"), {}),
+        ("kernel_machine", ("cost", "age"), {"loss": "huber"}),
+    ],
+)
+def test_a_delta_that_is_too_small_for_parts_of_it_is_refused_before_the_debit(statistic, columns, options):
+    for small in ("1e-300", "1e-299", "9e-201"):
+        session = ut.open(TABLE)
+        with pytest.raises(ut.errors.InvalidArgument, match=r"delta must be 0, or a number of at least 1e-200"):
+            session.run(Request(statistic, *columns, epsilon=3, delta=small, **options))
+        assert session.spent.exact_epsilon == 0

@@ -3,11 +3,11 @@
 import gc
 
 _collecting, _frozen = gc.isenabled(), gc.get_freeze_count()
-gc.disable()  # what is imported stays, so nobody need look for what can go
+gc.disable()  # imported modules stay, so collecting garbage meanwhile is a waste of time
 try:
     from uptack.cli.main import main, run
 finally:
-    if not _frozen:  # both together put what there is among what is old: nobody looks through it at once
+    if not _frozen:  # together they move all objects to the oldest generation, which is collected last
         gc.freeze()
         gc.unfreeze()
     if _collecting:

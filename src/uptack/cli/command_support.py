@@ -155,9 +155,9 @@ def split_missing_words(data: str | Path, own: dict[str, Any]) -> None:
     words = own["na"]
     if isinstance(words, dict) or not any("=" in word for word in words) or not files.is_text(data):
         return
-    told = files.schema_of(data)
+    schema = files.schema_of(data)
     plain = files.FileOptions(types=own["types"] or GUESS, **{**dialect_options(own), "na": None})
-    names = files.text_layout(data, plain if told is None else told.filled(plain))[1].names
+    names = files.text_layout(data, plain if schema is None else schema.filled(plain))[1].names
     by_column = {name: list[str]() for name in names}
     for word in words:
         name = max((one for one in names if word.startswith(f"{one}=")), key=len, default=None)
@@ -188,7 +188,7 @@ def _show_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> N
     else:
         listed = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
     say(
-        f"uptack: The types of {len(kinds)} columns were inferred from the data and are now public. Correct them with "
+        "uptack: Types of columns were inferred from the data and are now public. Correct them with "
         f"--type, or save them with `uptack describe TABLE --curator --write`: {listed}",
         err=True,
     )

@@ -56,7 +56,7 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     if write:
         new_schema_place(path)
     seen = inspect_table(path, options) if curator else None
-    told = {name: options[name] for name in ("person", "noun", "adjacency")}
+    declared = {name: options[name] for name in ("person", "noun", "adjacency")}
     with open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.whole) if curator else []
@@ -66,7 +66,7 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
             lines += ["", WARNING, *look_lines(seen), *_lines(session, ids)]
         say(json_text(shown) if json_wanted else "\n".join(lines))
         if write:
-            save_schema(path, propose_schema(session, seen, ids, **told))
+            save_schema(path, propose_schema(session, seen, ids, **declared))
     return ANSWER
 
 
@@ -89,10 +89,10 @@ def inspect_table(path: str, options: dict[str, Any]) -> Look | None:
         return None
     split_missing_words(path, options)
     given = files.FileOptions(types=options["types"] or None, **dialect_options(options))
-    told = files.schema_of(path)
+    schema = files.schema_of(path)
     with steps(f"inspecting {Path(path).name}", 1):
-        seen = look(path, given if told is None else told.filled(given))
-    if told is None:
+        seen = look(path, given if schema is None else schema.filled(given))
+    if schema is None:
         options |= {name: value for name, value in seen.dialect.items() if options[name] in (None, ())}
         options["types"] = {column.name: column.kind for column in seen.columns}
     return seen
@@ -160,8 +160,8 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
         names = " and ".join(map(label, line.names))
         most = f"{line.most:,} row{'' if line.most == 1 else 's'}"
         many = f"{line.values:,} values in {line.rows:,} rows, at most {most} per value"
-        nobody = f"; {line.missing:,} rows without an id are left out" if line.missing else ""
-        lines.append(f"  {names}: {many}{nobody}")
+        without_id = f"; {line.missing:,} rows without an id are left out" if line.missing else ""
+        lines.append(f"  {names}: {many}{without_id}")
     if not found:
         lines.append("  no column looks like ids of people")
     several = [line for line in found if line.most > 1]

@@ -130,12 +130,12 @@ class _Questions:
         if not schema.kinds or self.sure("Are these types right?"):
             return schema
         columns = dict(schema.columns)
-        for name, said in columns.items():
-            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", said.kind or "text", _kind)
+        for name, column in columns.items():
+            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", column.kind or "text", _kind)
             numeric = kind in ("integer", "number")
-            usual = "" if said.granularity is None else f"{float(said.granularity):g}"
+            usual = "" if column.granularity is None else f"{float(column.granularity):g}"
             step = self._until("  values are multiples of (empty: unknown)", usual, _step) if numeric else None
-            columns[name] = replace(said, kind=kind, granularity=step)
+            columns[name] = replace(column, kind=kind, granularity=step)
         return replace(schema, columns=columns)
 
     def people(self, schema: Schema) -> Schema:

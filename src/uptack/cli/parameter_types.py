@@ -32,8 +32,8 @@ class StepSize(Exact):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """A number, or the text of a duration, which the function parses."""
-        said = spoken(value)
-        duration = value in UNITS or (said is not None and said.word == "duration")
+        parsed = spoken(value)
+        duration = value in UNITS or (parsed is not None and parsed.word == "duration")
         return value if duration else super().convert(value, param, ctx)
 
 

@@ -121,29 +121,31 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
     """The function that makes a request from the arguments of a command."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
-        told, response = {name: value for name, value in given.items() if value not in ((), None)}, target
+        options, response = {name: value for name, value in given.items() if value not in ((), None)}, target
         takes_formula = "formula" in declaration.allowed
-        if takes_formula and not names and "formula" not in told and is_formula(session, response):
-            told["formula"], response = response, None
-        if response is None and takes_formula and "formula" not in told:
+        if takes_formula and not names and "formula" not in options and is_formula(session, response):
+            options["formula"], response = response, None
+        if response is None and takes_formula and "formula" not in options:
             raise InvalidArgument("TARGET", "given if there is no formula", "nothing", "It is the response.")
         named: tuple[str, ...] = names if response is None else (response, *names)
-        if response is not None and not names and "formula" not in told:
+        if response is not None and not names and "formula" not in options:
             named = (response, *session.predictors(response, None))
         for option in declaration.options:
-            if option.form == "keys" and option.name in told:
-                asked = Request(declaration.name, *named, **told).columns  # a formula names them
-                columns = asked[-1:] if option.name in GROUPING else asked[:1]  # the labels, where there are any
+            if option.form == "keys" and option.name in options:
+                named_columns = Request(declaration.name, *named, **options).columns  # a formula names them
+                columns = (
+                    named_columns[-1:] if option.name in GROUPING else named_columns[:1]
+                )  # the labels, where there are any
                 columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
-                told[option.name] = [keys(session, columns, text) for text in told[option.name]]
-            if option.form == "levels" and option.name in told:
-                told[option.name] = levels(session, told[option.name])
-            if option.form == "words" and option.name in told:
-                told[option.name] = list(told[option.name])
-            if option.form in ("numbers", "edges") and option.name in told:
-                values = told[option.name]
-                told[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
-        return Request(declaration.name, *named, **told)
+                options[option.name] = [keys(session, columns, text) for text in options[option.name]]
+            if option.form == "levels" and option.name in options:
+                options[option.name] = levels(session, options[option.name])
+            if option.form == "words" and option.name in options:
+                options[option.name] = list(options[option.name])
+            if option.form in ("numbers", "edges") and option.name in options:
+                values = options[option.name]
+                options[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
+        return Request(declaration.name, *named, **options)
 
     return request
 

@@ -48,9 +48,11 @@ class Verification:
         return f"{self.entries} valid entries" + ("" if self.fault is None else f", then {self.fault}")
 
 
-def following(last: Row | None, said: dict[str, Any], balance: Balance, relation: Adjacency, tree: Loss | None) -> Row:
+def following(
+    last: Row | None, stated: dict[str, Any], balance: Balance, relation: Adjacency, tree: Loss | None
+) -> Row:
     """The row after `last` (None for the first) with these fields and this balance."""
-    row = said | {
+    row = stated | {
         "number": 1 if last is None else last["number"] + 1,
         "previous": GENESIS if last is None else last["hash"],
         "time": now(),
@@ -86,11 +88,11 @@ class ChainSums:
     def _sums(self, row: Row) -> str:
         try:
             balance = self._balance(row)
-            said = (amount(row, "spent_", balance.budget.adjacency), amount(row, "own_", balance.budget.adjacency))
+            stated = (amount(row, "spent_", balance.budget.adjacency), amount(row, "own_", balance.budget.adjacency))
             entry(row, balance.budget.adjacency)
         except (ValueError, TypeError, KeyError) as error:
             return f"can't be read: {error}"
-        if (balance.spent, balance.own) != said:
+        if (balance.spent, balance.own) != stated:
             return "has sums that do not match the debits"
         if row["kind"] == "debit" and not balance.within:
             return "exceeds the budget"
@@ -105,12 +107,12 @@ class ChainSums:
             self.budget = amount(row, "", neighbours(row))
             self.spent = Privacy(0, 0, self.budget.adjacency)
         nothing, analyst = Privacy(0, 0, self.budget.adjacency), row["analyst"]
-        own, said = self.own.get(analyst, nothing), amount(row, "", self.budget.adjacency)
+        own, stated = self.own.get(analyst, nothing), amount(row, "", self.budget.adjacency)
         if row["kind"] == "debit":
             allowance = self.allowance.get(analyst, nothing) if analyst and self.allowance else None
-            return Balance(self.budget, plus(self.spent, said), plus(own, said), allowance)
+            return Balance(self.budget, plus(self.spent, stated), plus(own, stated), allowance)
         if row["kind"] == "allowance":
-            self.allowance[analyst] = said
+            self.allowance[analyst] = stated
         elif self.last is not None or row["kind"] != "budget":
             raise ValueError(f"an entry of kind {row['kind']!r} does not belong here")
         return Balance(self.budget, self.spent, own)

@@ -243,9 +243,9 @@ class Ledger(Tabular):
              label(one["what"]), short(one["epsilon"]), short(one["delta"]))
             for one in self.records()
         ]  # fmt: skip
-        said = (f"budget: {self.budget}", f"spent: {self.spent()}", f"left: {self.remaining()}")
+        notes = (f"budget: {self.budget}", f"spent: {self.spent()}", f"left: {self.remaining()}")
         head = ("", "time", "kind", "analyst", "what", "ε", "δ")
-        return FigureTable(f"Ledger of {label(self.dataset)}", head, tuple(cells), said, frozenset({0, 5, 6}))
+        return FigureTable(f"Ledger of {label(self.dataset)}", head, tuple(cells), notes, frozenset({0, 5, 6}))
 
     def __repr__(self) -> str:
         who = "" if self.analyst is None else f", analyst={self.analyst!r}"

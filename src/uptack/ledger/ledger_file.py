@@ -10,8 +10,8 @@ what it wrote. A write-ahead log is worse: its lock lies beside the file too, so
   since the journals in it are the same files.
 - There is a rollback journal and no write-ahead log, so that all locks are on the file itself: a process that came by
   another name before these checks could see it still waits for the others.
-- After a commit the name must still lead to the file that was opened. Otherwise the debit went into a file that nobody
-  will look at again, and counts as not made.
+- After a commit the name must still lead to the file that was opened. Otherwise the debit went into a file that
+  will never be read again, and counts as not made.
 
 The file is looked at by its name only and never opened here: POSIX gives up all locks of a process on a file as soon as
 that process closes any handle to it, SQLite's own included.

@@ -43,10 +43,10 @@ class Book:
 
     def _begin(self, budget: Privacy) -> None:
         nothing = Privacy(0, 0, budget.adjacency)
-        said = {"dataset": self.dataset, "kind": "budget", "analyst": "", "what": "the budget", **amounts("", budget)}
+        fields = {"dataset": self.dataset, "kind": "budget", "analyst": "", "what": "the budget", **amounts("", budget)}
         with self.store.creating() as connection:
-            if ledger_store.head(connection, self.dataset) is None:  # else somebody was faster
-                first = following(None, said, Balance(budget, nothing, nothing), budget.adjacency, None)
+            if ledger_store.head(connection, self.dataset) is None:  # else another process was faster
+                first = following(None, fields, Balance(budget, nothing, nothing), budget.adjacency, None)
                 ledger_store.append(connection, first)
 
     def debit(self, cost: Privacy, what: str, analyst: str, tree: Loss, relation: Adjacency) -> Entry:
@@ -55,8 +55,8 @@ class Book:
             end, balance = self._standing(connection, analyst, lock=True)
             whose = f"the budget of {self.dataset!r}" if balance.allowance is None else f"what {analyst!r} may spend"
             after = balance.after(cost, whose)
-            said = {"dataset": self.dataset, "kind": "debit", "analyst": analyst, "what": what, **amounts("", cost)}
-            row = following(end, said, after, relation, tree)
+            fields = {"dataset": self.dataset, "kind": "debit", "analyst": analyst, "what": what, **amounts("", cost)}
+            row = following(end, fields, after, relation, tree)
             ledger_store.append(connection, row)
         return entry(row, after.budget.adjacency)
 
@@ -64,8 +64,8 @@ class Book:
         """Adds an entry that grants an allowance."""
         with self.store.writing() as connection:
             end, balance = self._standing(connection, analyst, lock=True)
-            said = {"dataset": self.dataset, "kind": "allowance", "analyst": analyst, "what": "an allowance"}
-            row = following(end, said | amounts("", allowance), balance, allowance.adjacency, None)
+            fields = {"dataset": self.dataset, "kind": "allowance", "analyst": analyst, "what": "an allowance"}
+            row = following(end, fields | amounts("", allowance), balance, allowance.adjacency, None)
             ledger_store.append(connection, row)
         return entry(row, allowance.adjacency)
 
@@ -112,7 +112,7 @@ class Book:
     def _standing(self, connection: Connection, analyst: str, lock: bool = False) -> tuple[Row, Balance]:
         """The last entry, and what the analyst may spend. Once there are allowances, others may spend nothing.
 
-        With `lock` nobody else adds a line until the transaction ends.
+        With `lock` no other transaction can add an entry until this one ends.
         """
         end = self._end(connection, self._head(connection, lock))
         budget = self._budget(connection)

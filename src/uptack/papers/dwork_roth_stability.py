@@ -83,7 +83,7 @@ def _value_and_distance(
     if g == "mode":
         rows = [_counted(row) for row in x]
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(np.nan_to_num(column("x", x).floats()))
+    data = np.sort(np.nan_to_num(column("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
 
 

@@ -187,6 +187,7 @@ def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concate
 @in_one_state
 def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone. `choices` are those of `profile`."""
+    choices = checks.lasting("columns", choices)  # they are read again for the hints
     division = divide(session, epsilon, delta, **choices)
     planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
     refused = [
@@ -223,6 +224,7 @@ def profile(
     for name, text in (("title", title), ("author", author), ("source", source), ("date", date)):
         if text is not None and not isinstance(text, str):
             raise InvalidArgument(name, "a text", checks.describe(text))
+    choices = checks.lasting("columns", choices)  # they are read again for the hints
     with steps("planning", 1, show=progress):
         division = divide(session, epsilon, delta, **choices)
     before, rows = session.spent, session.source.size if session.adjacency.size_is_public else None

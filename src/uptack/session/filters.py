@@ -62,6 +62,6 @@ def rows_used(wanted: Sequence[Condition]) -> str:
 
 def one_line(what: object, wanted: Sequence[Condition]) -> str:
     """A line of the ledger: printable, and cut if it is long. The request comes first, then the conditions."""
-    said = f"{what}, where {sentence(wanted)}" if wanted else str(what)
-    text = "".join(c if c.isprintable() else "?" for c in said)
+    line = f"{what}, where {sentence(wanted)}" if wanted else str(what)
+    text = "".join(c if c.isprintable() else "?" for c in line)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -99,12 +99,12 @@ def with_schema(request: Request, schema: Schema, kinds: Mapping[str, str]) -> R
     given = reads.completed(request.columns, request.given, kinds, levels, allowed)
     usual = dict[str, Any]()
     if len(request.columns) == 1:
-        said = schema.columns.get(request.columns[0], ColumnSchema())
+        column = schema.columns.get(request.columns[0], ColumnSchema())
         if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
-            usual |= {"granularity": said.granularity, "plausible": said.plausible}
-        if said.levels in ((0, 1), (1, 0)) and given.get("above") is None:
+            usual |= {"granularity": column.granularity, "plausible": column.plausible}
+        if column.levels in ((0, 1), (1, 0)) and given.get("above") is None:
             usual |= {"equals": 1}
-        usual |= {"keys": said.levels} if given.get("edges") is None and not given.get("delta") else {}
+        usual |= {"keys": column.levels} if given.get("edges") is None and not given.get("delta") else {}
     if not given.get("delta") and "by" in given:
         usual |= {"groups": _groups(schema, given["by"])}
     fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}

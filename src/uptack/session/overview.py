@@ -29,8 +29,8 @@ class SessionOverview:
         session = cast("Session", self)
         cells = [(label(name), kind) for name, kind in session.source.kinds.items()]
         left = session.remaining
-        said = (session.whose, f"spent: {session.spent}", *(() if left is None else (f"left: {left}",)))
-        return FigureTable(_size(session), ("column", "kind"), tuple(cells), said, private=session.private)
+        notes = (session.whose, f"spent: {session.spent}", *(() if left is None else (f"left: {left}",)))
+        return FigureTable(_size(session), ("column", "kind"), tuple(cells), notes, private=session.private)
 
     def describe(self) -> str:
         """What is public about the session: whose privacy it protects, columns and their types, the budget.

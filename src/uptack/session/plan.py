@@ -83,9 +83,9 @@ class Plan(Tabular):
              short(one["delta"]), one["error"] or one["note"])
             for one, line in zip(self.records(), self.releases, strict=True)
         ]  # fmt: skip
-        said = [f"total: {self.total}", *([] if self.remaining is None else [f"left: {self.remaining}"]), *self.notes]
+        notes = [f"total: {self.total}", *([] if self.remaining is None else [f"left: {self.remaining}"]), *self.notes]
         head = ("release", "columns", "ε", "δ", "expected error")
-        return FigureTable("Plan: nothing is spent yet", head, tuple(cells), tuple(said), frozenset({2, 3}))
+        return FigureTable("Plan: nothing is spent yet", head, tuple(cells), tuple(notes), frozenset({2, 3}))
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """The ε of each release, as bars. Returns the axes.

@@ -72,6 +72,7 @@ class Request:
         if options.get("by", 0) is None:
             del options["by"]  # the same as leaving it out
         found.check(options)
+        options = {name: checks.lasting(name, value) for name, value in options.items()}
         for promised in ("epsilon", "delta"):
             checks.single(promised, options.get(promised), "one number")
         object.__setattr__(self, "statistic", statistic)

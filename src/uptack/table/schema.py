@@ -82,7 +82,9 @@ class Schema:
     @property
     def kinds(self) -> dict[str, str]:
         """The declared kinds of columns."""
-        return {name: said.kind for name, said in self.columns.items() if said.kind is not None}
+        return {
+            name: column_schema.kind for name, column_schema in self.columns.items() if column_schema.kind is not None
+        }
 
     def granularity(self, column: str) -> Fraction | str | None:
         """The declared granularity of a column."""
@@ -101,7 +103,7 @@ class Schema:
         more = {name: value for name, value in self.dialect.items() if name not in options.given()}
         kinds = self.kinds
         if more.get("header", options.header) is False:  # the names are those that are listed here
-            kinds = {name: said.kind or "text" for name, said in self.columns.items()}
+            kinds = {name: column_schema.kind or "text" for name, column_schema in self.columns.items()}
         if kinds and (options.types is None or isinstance(options.types, Mapping)):
             more["types"] = {**kinds, **(options.types or {})}
         own = {name: column.na for name, column in self.columns.items() if column.na}
@@ -123,9 +125,9 @@ class Schema:
     def fits(self, kinds: Mapping[str, str]) -> None:
         """Refuses a granularity or a plausible range that does not fit the type that the file itself declares."""
         kinds_of, reading = {"time": "date", "number": "number", "integer": "integer"}, _Reading(self.name)
-        for name, said in self.columns.items():
-            if said.kind is None and kinds.get(name) in kinds_of:
-                reading.agree(kinds_of[kinds[name]], said, f" of [columns.{name}]")
+        for name, column_schema in self.columns.items():
+            if column_schema.kind is None and kinds.get(name) in kinds_of:
+                reading.agree(kinds_of[kinds[name]], column_schema, f" of [columns.{name}]")
 
 
 def place(path: str) -> Path:
@@ -220,10 +222,12 @@ def parse(text: str, name: str = "schema") -> Schema:
     if noun is not None and not isinstance(noun, str):
         reading.refuse("noun", "a word", noun)
     ledger, dataset = reading.ledger(found.get("ledger"), found.get("dataset"))
-    said = {column: reading.column(column, reading.table(columns, column)) for column in columns}
-    person = reading.person(found.get("person", []), said)
+    column_schema = {column: reading.column(column, reading.table(columns, column)) for column in columns}
+    person = reading.person(found.get("person", []), column_schema)
     dialect = reading.dialect(reading.table(found, "file"))
-    return Schema(name, MappingProxyType(said), MappingProxyType(dialect), person, noun, adjacency, ledger, dataset)
+    return Schema(
+        name, MappingProxyType(column_schema), MappingProxyType(dialect), person, noun, adjacency, ledger, dataset
+    )
 
 
 def check_ledger_place(place: str) -> None:
@@ -297,12 +301,12 @@ class _Reading:
         if na is not None and not (isinstance(na, list) and all(isinstance(word, str) for word in na)):
             self.refuse("na" + where, "a list of words for missing values", na)
         exact = step if step is None or isinstance(step, str) else Fraction(step)
-        said = ColumnSchema(
+        column_schema = ColumnSchema(
             kind, exact, ends, None if levels is None else tuple(levels), None if na is None else tuple(na)
         )
         if kind is not None:
-            self.agree(kind, said, where)
-        return said
+            self.agree(kind, column_schema, where)
+        return column_schema
 
     def ends(self, found: Any, where: str) -> Any:
         """A plausible range: two numbers, or two dates, times or durations. TOML reads 00:05:00 as a time of day."""
@@ -317,9 +321,9 @@ class _Reading:
             self.refuse("plausible" + where, f"two numbers such as [0, 120], or two dates such as {USUAL_DATES}", found)
         return tuple(texts)
 
-    def agree(self, kind: str, said: ColumnSchema, where: str) -> None:
+    def agree(self, kind: str, column_schema: ColumnSchema, where: str) -> None:
         """Refuses numbers for a column of times, and times for one of numbers."""
-        ends, step = said.plausible, said.granularity
+        ends, step = column_schema.plausible, column_schema.granularity
         kind = cells.base(kind)
         times, numbers = kind in FORMS, kind in NUMBERS
         zoned = spoken(ends[0]) if ends is not None and isinstance(ends[0], str) else None
@@ -390,7 +394,7 @@ def text(schema: Schema, file: str) -> str:
 
     names = ("noun", "adjacency", "ledger", "dataset")
     table = {"person": list(schema.person), **{key: getattr(schema, key) for key in names}, "file": schema.dialect}
-    columns = {name: _items(vars(said)) for name, said in schema.columns.items()}
+    columns = {name: _items(vars(column_schema)) for name, column_schema in schema.columns.items()}
     printable = "".join(sign if sign.isprintable() else "?" for sign in file)
     written = tomlkit.dumps({**_items({key: value for key, value in table.items() if value}), "columns": columns})
     return f"{HEADING.format(file=printable)}\n{written}"

@@ -144,9 +144,9 @@ def _encoding(path: str, options: FileOptions) -> str:
 
 
 def _divided(path: str, made: rules.Layout, options: FileOptions) -> rules.Layout:
-    """The layout with the sign that seems to be between cells, where nobody says it and no line of names shows it.
+    """The layout with the delimiter that rows seem to have, if none is given and the header shows none.
 
-    That is a sign which gives nearly all rows one number of cells: that of the columns, or of the names.
+    It gives nearly all rows as many cells as there are names.
     """
     if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
         return made

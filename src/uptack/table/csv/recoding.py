@@ -126,7 +126,7 @@ def found(path: str, encoding: str | None, names: bool) -> str:
         return encoding or "utf-8"
     with unpacked(path) as file:
         start = guarded(lambda: bytes(file.read(4)))
-    mark = next((said for mark, said in MARKS.items() if start.startswith(mark)), None)
+    mark = next((encoded for mark, encoded in MARKS.items() if start.startswith(mark)), None)
     if encoding in MARKED:
         return mark if mark and mark.startswith(encoding) else f"{encoding}-le"
     return encoding or mark or "utf-8"

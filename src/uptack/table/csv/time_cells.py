@@ -103,7 +103,7 @@ def cast(bare: Any, kind: str) -> Any:
     """Texts as times of a kind; what does not fit is missing.
 
     So is the 30th of February, which makes Arrow's own cast fail for all. Then each is read by Python, which knows the
-    years 1 to 9999 alone. So others are missing whoever reads them, also those that are others in UTC only, and no row
+    years 1 to 9999 alone. So other years are missing in both cases, also those that are so in UTC only, and no row
     decides how another one is read.
     """
     import pyarrow as pa

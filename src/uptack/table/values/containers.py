@@ -145,7 +145,7 @@ def of_polars(series: Any) -> Field:
     if kind in ("time", "duration"):
         form = _form(kind, str(dtype) == "Date", getattr(dtype, "time_zone", None) is not None)
         return Field(kind, size, lambda: (series.to_numpy(), None), form=form)
-    if kind == "other" and str(dtype) != "Time":  # of a date beyond Python's polars speaks on the terminal
+    if kind == "text" or (kind == "other" and str(dtype) != "Time"):  # of a row that Python can't hold polars panics
         return Field(kind, size, lambda: (_python(series.to_arrow()), None))
     return Field(kind, size, lambda: (objects(series.to_list()), None))
 

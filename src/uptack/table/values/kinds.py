@@ -32,6 +32,8 @@ MOST_LEVELS = 1000
 LARGEST = float(np.finfo(np.float64).max)
 BEYOND = 1 << 1024
 """The least integer beyond all floats."""
+PLAIN = (NoneType, str, int, float, bytes, date, datetime, time, timedelta, tuple, frozenset)
+"""The types of canonical values."""
 DEEPEST = 8
 """How many tuples inside each other are looked into."""
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -63,11 +65,12 @@ def canonical(value: Any) -> Hashable:
     the same repr. So whatever counts canonical values counts alike ones, and shows no row's own spelling.
 
     *Proof.* A canonical value is of exactly one of the types None, str, int, float, bytes, date, datetime, time,
-    timedelta, tuple and frozenset. Between two of these types == holds only for an int and a float, and a canonical
-    float is no whole number. Within one type: equal ints, strs, bytes, dates, timedeltas and floats other than ±0 and
-    NaN, which do not occur, have the same repr. datetimes and times are equal also if they differ in `fold`, which is 0
-    here, or in their zones, of which there is one. Tuples hold by induction; so do frozensets, which are built from
-    their elements in one order. Each of these forms is mapped to itself. ∎
+    timedelta, tuple and frozenset (`PLAIN`): where a row's own methods make anything else, its text takes the place.
+    Between two of these types == holds only for an int and a float, and a canonical float is no whole number. Within
+    one type: equal ints, strs, bytes, dates, timedeltas and floats other than ±0 and NaN, which do not occur, have the
+    same repr. datetimes and times are equal also if they differ in `fold`, which is 0 here, or in their zones, of which
+    there is one. Tuples hold by induction; so do frozensets, which are built from their elements in one order. Each of
+    these forms is mapped to itself. ∎
 
     >>> from fractions import Fraction
     >>> [canonical(v) for v in (1, 1.0, True, Decimal("1.00"), np.float32(1), Fraction(1))]
@@ -93,7 +96,10 @@ def _canonical(value: Any, depth: int) -> Hashable:
             return None
         for types, form in _FORMS:
             if isinstance(value, types):
-                return form(value, depth)
+                made = form(value, depth)
+                if type(made) in PLAIN:
+                    return made
+                break
     except BaseException:  # whatever a row's own methods do, an error would tell of that row
         interrupts.check()
     return _text(value)
@@ -155,7 +161,9 @@ def _datetime(value: datetime, depth: int) -> Hashable:
     """Field by field, since a subclass may have further ones."""
     day, clock = (value.year, value.month, value.day), (value.hour, value.minute, value.second, value.microsecond)
     moment, offset = datetime(*day, *clock), value.utcoffset()
-    return moment if offset is None else (moment - offset).replace(tzinfo=UTC)
+    if offset is None:
+        return moment
+    return (moment - timedelta(offset.days, offset.seconds, offset.microseconds)).replace(tzinfo=UTC)
 
 
 def _time(value: time, depth: int) -> Hashable:

@@ -37,7 +37,7 @@ def test_intervals_of_any_confidence() -> None:
 @pytest.mark.parametrize("drawn", [1, 2, 3, 100])
 def test_intervals_of_coefficients_that_are_not_resolved(drawn: int) -> None:
     """They are infinite, also for no confidence at all."""
-    told = LinearErrors((1.0, math.inf), (1,), (), 1.0, True, "", private=(0.5, 0.0), unsure=(0.0, 0.0), drawn=drawn)
+    told = LinearErrors((1.0, math.inf), (1,), True, "", (0.0, 1.0), (0.5, 0.0), (0.0, 0.0), drawn)
     found = [told.around(np.zeros(2), confidence)[1] for confidence in CONFIDENCES]
     assert all(b[0] >= a[0] > 0 and a[1] == math.inf for a, b in itertools.pairwise(found))
 

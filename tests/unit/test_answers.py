@@ -97,7 +97,7 @@ def planned(names):
 
 
 def fit(names):
-    errors = LinearErrors((0.5, np.inf), (), (0,), 1.0, True, "errors hold")
+    errors = LinearErrors((0.5, np.inf), (1,), True, "a line", (0.0, 20.0))
     return RegressionRelease(
         np.array([1.0, 2.0]), Privacy(1), "fit", loss.Pure(1), errors, labels=("intercept", names[0])
     )
@@ -246,7 +246,7 @@ def test_pictures_of_all_that_has_something_to_see():
     drawn(made(DensityCurve.on_grid([0, 1, 2], [0, 1, 0])), linewidth=3)
     drawn(made(CorrelationMatrix(tuple(names), np.eye(len(names)))))
     drawn(ut.ecdf(np.arange(5001.0), epsilon=1))
-    assert drawn(fit([names[0]]), scale="errors")[1] == f"{names[0]}  (hardly varies)"
+    assert drawn(fit([names[0]]), scale="errors")[1] == f"{names[0]}  (not resolved)"
     drawn(planned(names))
     with pytest.raises(ut.UptackError, match="has no plot"):
         made(3.5).plot()

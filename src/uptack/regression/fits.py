@@ -42,17 +42,18 @@ def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome
     size = buy_size(rows, request.account) if request.counted else Sized(rows.size, True, request.account)
     if size.rows < request.least(columns, size.account):
         return Outcome.refusal(HOW, request.advice(columns))
+    known = 2 * rows.size if request.account.adjacency.size_is_public else 0  # ⊥ does not tell a secret number of rows
     frame = _frame(rows, size, request)
     if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
         other = f"more rows that differ in {', '.join(constant)}"
-        return Outcome.refusal(HOW, request.advice(columns, other, 2 * size.rows))
+        return Outcome.refusal(HOW, request.advice(columns, other, known))
     try:
         with steps("fit", 4, inner=True) as show:
             found = solve(Problem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
     reply = _answer(found, frame, request, size.rows) if found else "columns in other units"
-    return Outcome.refusal(HOW, request.advice(columns, reply, 2 * size.rows)) if isinstance(reply, str) else reply
+    return Outcome.refusal(HOW, request.advice(columns, reply, known)) if isinstance(reply, str) else reply
 
 
 def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:

@@ -351,12 +351,12 @@ def part_kept(change: Floats, noise: float) -> float:
 
 def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags]:
     """Of the first lines: eigenvalues drawn to their mean by the part of their variance that is noise (Ledoit and Wolf
-    2004), with the edge of what is left as a floor; the axes; and which of them noise hides.
+    2004), with the edge of what is left as a floor; the axes; and which of them noise hides: all, if it hides the mean.
     """
-    values, axes = np.linalg.eigh(found.matrix[:size, :size])
-    part = noise_part(values, found.width)
-    values, edge = (1 - part) * values + part * np.mean(values), (1 - part) * found.edge
-    return np.maximum(values, edge), axes, values < tuning.HIDDEN * edge
+    raw, axes = np.linalg.eigh(found.matrix[:size, :size])
+    part, mean = noise_part(raw, found.width), float(np.mean(raw))
+    values, edge = (1 - part) * raw + part * mean, (1 - part) * found.edge
+    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < found.edge)
 
 
 def noise_part(values: Floats, noise: float) -> float:

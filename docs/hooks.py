@@ -38,7 +38,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def _listed() -> str:
     from uptack.registry import declared
 
-    lines = ["| function | what | can be told |", "|---|---|---|"]
+    lines = ["| function | estimate | options |", "|---|---|---|"]
     for one in declared().values():
         options = ", ".join(f"`{option.name}`" for option in one.options)
         lines.append(f"| `{one.path}` | {one.summary.replace('|', chr(92) + '|')} | {options} |")

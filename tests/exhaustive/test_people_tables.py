@@ -203,11 +203,11 @@ def test_a_person_is_in_g_groups_and_moves_those_alone(g):
 
 
 def limit_law(people, epsilon, most):
-    """The exact weights of g, in rationals: 1/g⁴·ρ^(people with more than g cells)."""
+    """The exact weights of g, in rationals: 4^-g/g⁴·ρ^(people with more than g cells)."""
     places, codes = rows(people)
     numbers = counts.cells_per_person(places.astype(np.int64), codes)
     limit, rho = CellLimit.of(epsilon, most), decay(2 * epsilon)
-    weights = [Fraction(1, g**4) * rho ** int(numbers[g + 1 :].sum()) for g in limit.limits]
+    weights = [Fraction(1, 4**g * g**4) * rho ** int(numbers[g + 1 :].sum()) for g in limit.limits]
     return [weight / sum(weights) for weight in weights]
 
 
@@ -232,7 +232,7 @@ def test_the_choice_of_g_costs_epsilon(epsilon):
 def test_the_choice_of_g_is_the_law():
     people = np.array([0, 30, 20, 10])
     limit, rho = CellLimit.of(Fraction(1, 4)), decay(Fraction(1, 2))
-    weights = [float(Fraction(1, g**4) * rho ** int(people[g + 1 :].sum())) for g in limit.limits]
+    weights = [float(Fraction(1, 4**g * g**4) * rho ** int(people[g + 1 :].sum())) for g in limit.limits]
     entropy = SeededEntropy(1)
     drawn = Counter(limit.draw(people, entropy) for _ in range(4000))
     for g, weight in zip(limit.limits, weights, strict=True):

@@ -39,8 +39,9 @@ class CellLimit(Mechanism[Integers, int]):
     at most 1, and all that move do so in the same direction. So all weights are multiplied by factors from ρ to 1, or
     all by factors from 1 to 1/ρ, and so is their sum. ∎
 
-    p(g) is proportional to 1/g⁴. If nobody is in two cells, g = 1 has probability 0.92. From about 3/ε people with two
-    cells on g = 2 is more likely than g = 1, and from 9/ε people with eight cells on g = 8 is.
+    p(g) is proportional to 4^-g/g⁴. One more cell raises the cutoff of unknown categories by about ln(1/δ) over the ε
+    of the counts, and 4^-g makes it worth as much as so many people who are left out, at δ = 1e-6 and a tenth of ε for
+    the choice. If nobody is in two cells, g = 1 has probability 0.98.
 
     `most` is a public number of cells, beyond which g makes no difference.
     """
@@ -75,7 +76,7 @@ class CellLimit(Mechanism[Integers, int]):
 
     def draw(self, value: Integers, entropy: Entropy) -> int:
         """By the theorem above."""
-        beyond, weights = self.scores(value), [Fraction(1, g**4) for g in self.limits]
+        beyond, weights = self.scores(value), [Fraction(1, 4**g * g**4) for g in self.limits]
         candidates = WeightedCandidates(self.limits, weights, beyond - beyond.min())
         chosen = candidates.draw(decay(2 * self.epsilon), entropy)
         assert chosen is not None

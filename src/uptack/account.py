@@ -309,8 +309,7 @@ class Account:
         outcome = outcome if self._show is None else self._show(outcome)
         tree, price = self._book.tree(), self._book.admit(self.name)
         how = f"{self.name} by {outcome.how}" if outcome.how else self.name
-        if outcome.value is None:
-            assert outcome.advice is not None, "⊥ without advice"
+        if outcome.advice is not None:
             return NoReply(price, how, tree, outcome.advice, self.entropy.private)
         whole = loss.Pure(0) if tree is None else tree
         beside = (outcome.notes, self._book.rows, outcome.labels)

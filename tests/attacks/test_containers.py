@@ -68,7 +68,7 @@ def test_a_missing_row_decides_no_kind_and_no_type(name):
 @pytest.mark.parametrize("fill", [np.nan, pd.NA])
 def test_sparse_integers_are_exact_whatever_is_missing(fill):
     large = 2**60 + 1
-    made = field("x", sparse("int64", fill)([large, None, -large]))
+    made = field("x", sparse(pd, "int64", fill)([large, None, -large]))
     values, missing = made.numbers()
     assert (made.kind, values[[0, 2]].tolist(), missing.tolist()) == ("integer", [large, -large], [False, True, False])
     assert made.codes()[0] == [-large, large, None]

@@ -84,4 +84,4 @@ def test_variances_of_copies_are_less_sure():
 def test_the_note_says_how_many_gross_errors_are_not_seen():
     x = np.random.default_rng(0).normal(size=3000)
     (note,) = ut.mean(x, epsilon=1, entropy=SeededEntropy(0)).notes
-    assert "up to about 68 gross errors can't be told from none" in note
+    assert "Up to about 68 gross errors could go unnoticed" in note

@@ -157,11 +157,11 @@ class Tape(ut.SeededEntropy):
 
     def __init__(self, digits=()):
         super().__init__(0)
-        self.digits, self.taken = list(digits), 0
+        self.given, self.taken = list(digits), 0
 
     def integers(self, bound, size):
         start, self.taken = self.taken, self.taken + int(size)
-        return np.array((self.digits or [0] * self.taken)[start : self.taken], np.int64)
+        return np.array((self.given or [0] * self.taken)[start : self.taken], np.int64)
 
 
 @pytest.mark.parametrize(

@@ -55,12 +55,12 @@ def test_a_function_is_audited_by_being_declared():
 
 
 def test_a_hole_that_only_the_declaration_shows():
-    """weights="one" counted every row of a person in full, in statistics of a column."""
+    """weights="any" counted every row of a person in full, in statistics of a column."""
     rows, ids = np.arange(9.0), np.arange(9) // 3
     with pytest.raises(ut.InvalidArgument, match="weights must be 'people' or 'rows'"):
-        ut.median(rows, epsilon=1, person=ids, weights="one")
+        ut.median(rows, epsilon=1, person=ids, weights="any")
     with pytest.raises(ut.InvalidArgument, match="weights must be 'people' or 'rows'"):
-        ut.open({"x": rows, "id": ids}, person="id")["x"].mean(epsilon=1, weights="one")
+        ut.open({"x": rows, "id": ids}, person="id")["x"].mean(epsilon=1, weights="any")
 
 
 # ------------------------------------------------------------------------------------------------------------ the tape

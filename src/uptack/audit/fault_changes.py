@@ -16,7 +16,7 @@ from uptack.densities.density_boxes import DensityBox
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
-from uptack.privacy import Adjacency
+from uptack.privacy import Adjacency, Privacy
 
 
 def _largest(data: Any) -> float:
@@ -153,14 +153,9 @@ def without_a_cap(rows: Any, most: int) -> int:
     return int(rows.sum())
 
 
-def in_every_group(original: Any) -> Any:
-    """A person counts in each of her groups."""
-
-    def every(places: Any, codes: Any) -> Any:
-        pairs = np.unique(np.column_stack([codes, places]), axis=0)
-        return pairs[:, 0], pairs[:, 1]
-
-    return every
+def all_for_one_row(plan: Any, groups: int) -> Privacy:
+    """All of ε for each row of a person."""
+    return Privacy(plan.answers.exact_epsilon, plan.answers.exact_delta, plan.adjacency.one_added)
 
 
 def cut_by_ranks(found: Any, made: Any, steps: int, chain: Any, rows: Any, start: int, *_: Any) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from uptack.audit import fault_changes as wrong
-from uptack.audit.seam import Plant, at, halved, patch, power, result
+from uptack.audit.seam import Plant, always, at, halved, patch, power, result
+from uptack.multivariate.bounded import LENGTH
 from uptack.multivariate.pairs import equal
 
-FIT_DRAWS = {"linear": 22, "Poisson": 21, "quantile": 20, "logistic": 15, "scatter": 5}
+FIT_DRAWS = {"linear": 9, "Poisson": 12, "quantile": 14, "logistic": 12, "scatter": 5}
 """How many draws each fit makes on the table of `uptack.audit.edge_tables.moves`."""
-STILL = {("Poisson", 8), ("logistic", 7)}
-"""Draws that none of its moves reaches: counts of rows far out, of which there are none."""
+STILL = {("quantile", 11)}
+"""Draws that none of its moves reaches: how far lengths are beyond a quantile, where they hardly differ."""
 
 
 def _paired_anew(n: int, slots: int, most: int, entropy: Any) -> Any:
@@ -29,8 +30,8 @@ def _in_two_pairs(places: Any, *_: Any) -> Any:
 
 
 def _unbounded(columns: Any, radius: float = 0.0) -> Any:
-    """Rows as integers, as long as they are."""
-    return np.rint(np.clip(columns, -(2.0**20), 2.0**20))
+    """Rows as integers, up to four times as long as they may be."""
+    return np.rint(np.clip(columns * (LENGTH / (radius or 1.0)), -4.0 * LENGTH, 4.0 * LENGTH))
 
 
 FIT_FAULTS: tuple[tuple[str, str, Plant], ...] = (
@@ -39,8 +40,12 @@ FIT_FAULTS: tuple[tuple[str, str, Plant], ...] = (
     ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.partition.chosen_blocks", lambda f: wrong.chosen_anew)),
     ("short cut: standard errors at 3ε", "short cut, standard errors", at("InverseDraw", 2, rho=power(3))),
     ("linear: one row of three", "linear, 3 rows", result("multivariate.bounded.moved", lambda m, *_: m // 3)),
-    ("linear: rows as long as they are", "linear", patch("multivariate.bounded.bounded", lambda f: _unbounded)),
+    ("linear: rows as long as they are", "linear, a row that moves", patch("multivariate.bounded.bounded", lambda f: _unbounded)),
+    ("linear: variances in a quarter of their unit", "linear, a row that moves", result("regression.private_sums.shares_of", lambda whole, *_: 4 * whole)),
+    ("linear: the true number of rows", "linear, add/remove", patch("statistics.column_options.noisy_size", lambda f: lambda n, law, account: n)),
+    ("linear: lengths of one row of three", "linear, 3 rows", always("account.Account.rows", 1)),
+    ("quantile: lengths of one row of three", "quantile, 3 rows", always("account.Account.rows", 1)),
     ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.pairs.chosen", lambda f: _paired_anew)),
     ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.pairs.equal", _in_two_pairs)),
-    *((f"{fit}: noise of draw {k} ÷ {by}", f"{fit}, a row that moves", halved(k, by)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL for by in ((100 if (fit, k) == ("logistic", 15) else 4),)),
+    *((f"{fit}: noise of draw {k} ÷ 4", f"{fit}, a row that moves", halved(k, 4)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL),
 )  # fmt: skip

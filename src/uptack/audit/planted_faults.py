@@ -16,7 +16,7 @@ import numpy as np
 
 from uptack.audit import fault_changes as wrong
 from uptack.audit.calls import ScenarioCall
-from uptack.audit.edge_tables import person_moved
+from uptack.audit.edge_tables import person_ranked
 from uptack.audit.exact_audit import ExactLaw
 from uptack.audit.exact_laws import broken_laws
 from uptack.audit.fit_faults import FIT_FAULTS
@@ -41,7 +41,6 @@ from uptack.audit.seam import (
 from uptack.discrete.categories import Capped
 from uptack.mechanisms import laplace
 from uptack.noise import IntegerLaplace
-from uptack.privacy import ADD_REMOVE, Privacy
 from uptack.reach.l_statistics import spread_ranks
 
 
@@ -57,7 +56,8 @@ class PlantedFault:
 HALF, ROOT_TWO = Fraction(1, 2), Fraction(14142136, 10**7)
 DECAY = "mechanisms.quantile_chain.chain_decay"
 WEIGHTS = "table.unit.PrivacyUnit.weights"
-COLUMN = "statistics.column_input.column"
+COLUMN = "statistics.column_options.column"
+FAVOURITES = "table.memory.counts.favourites"
 CUTOFF = "noise.integer_laws.IntegerLaw.cutoff"
 
 
@@ -89,10 +89,10 @@ def _printed_vector(vector: Any, entropy: Any) -> Any:
 FAR = np.array([0.0] * 9 + [1.0])
 OWN_BOUNDS = Scenario("a mean of one's own", _own_bounds, lambda: {"": (np.zeros(10), FAR)})
 EACH_COORDINATE = Scenario("a vector of one's own", _printed_vector, lambda: {"": (8 * [0.0], 8 * [1.0])})
-ONCE = Scenario(
-    "a median of people, once each",
-    ScenarioCall("uptack.median", {"epsilon": 20, "weights": "one"}),
-    lambda: {"": person_moved()},
+RANKED_ROWS = Scenario(
+    "superiority of people's rows",
+    ScenarioCall("uptack.superiority", {"epsilon": 20, "groups": (1, 0)}),
+    lambda: {"": person_ranked(label=True)},
 )
 
 # fmt: off
@@ -115,9 +115,9 @@ ORDER_STATISTICS = (
     PlantedFault("ecdf: the same where rows are dropped", "distribution, drop", always("statistics.ecdf._moved", 1)),
     PlantedFault("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.running_noise.RunningNoise.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
     PlantedFault("ecdf: running counts without noise", "distribution", computed("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
-    PlantedFault("secret n: the true number of rows", "mean, add/remove", patch("statistics.row_counts.noisy_size", lambda f: lambda n, law, account: n)),
-    PlantedFault("secret n: in a density", "density, add/remove", patch("statistics.row_counts.noisy_size", lambda f: lambda n, law, account: n)),
-    PlantedFault("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument("statistics.row_counts.noisy_size", 1, narrower())),
+    PlantedFault("secret n: the true number of rows", "mean, add/remove", patch("statistics.column_options.noisy_size", lambda f: lambda n, law, account: n)),
+    PlantedFault("secret n: in a density", "density, add/remove", patch("statistics.column_options.noisy_size", lambda f: lambda n, law, account: n)),
+    PlantedFault("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument("statistics.column_options.noisy_size", 1, narrower())),
     PlantedFault("secret n: ranks of a range that don't follow", "spread, add/remove", patch("statistics.ranges.steady_ranks", lambda f: spread_ranks)),
     PlantedFault("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", following("IntegerNoise", "law")),
     PlantedFault("⊥: a secret weight that moves by three steps", "median, few rows", result("statistics.statistic.Statistic.room", lambda room, *_: 3 * room)),
@@ -198,13 +198,13 @@ NOISE_AND_TABLES = (
     PlantedFault("optimal count: a row of the table off by one", "optimal count", given("TableDraw", lambda true: 2 * true - 4)),
     PlantedFault("screen: a cap off by g", "categories, 2 rows", result("discrete.categories.capped", lambda c, law, delta, g: Capped(law, max(c.most - g, 0)))),
     PlantedFault("screen: every category shown as it is", "categories", computed("Screen", lambda table: (tuple(table[0]), table[1]))),
-    PlantedFault("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._one_row", lambda f: lambda epsilon, delta, relation: Privacy(epsilon, delta, ADD_REMOVE))),
+    PlantedFault("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._Plan.each", lambda f: wrong.all_for_one_row)),
     PlantedFault("R_H: Lap(h/ε) on each coordinate, as printed", EACH_COORDINATE),
     PlantedFault("mean: bounds read off the data", OWN_BOUNDS),
 )
 PEOPLE = (
-    PlantedFault("people: rows that weigh one each", "histogram, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: categories of rows that weigh one each", "categories, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
+    PlantedFault("people: rows that weigh one each", "histogram of shares, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
+    PlantedFault("people: categories of rows that weigh one each", "categories of shares, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
     PlantedFault("people: a median of rows that weigh one each", "median, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
     PlantedFault("people: densities of rows that weigh one each", "density, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
     PlantedFault("people: moments of rows that weigh one each", "moments, Laplace noise, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
@@ -218,8 +218,14 @@ PEOPLE = (
     PlantedFault("people: directions of rows that weigh one each", "scatter, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
     PlantedFault("people: a machine of rows that weigh one each", "kernel machine, people", result("kernels.machine_release._weights", lambda made, *_: made if made is None else made * 0 + 1)),
     PlantedFault("people: ranks of rows", "tau, people", patch("table.memory.per_person.numbers", lambda f: lambda values, *_: values)),
-    PlantedFault("people: in each of their groups", "unknown groups, people", patch("table.memory.counts.favourites", wrong.in_every_group)),
-    PlantedFault("people: weights that are proved for counts alone", ONCE, always("registry.person_options._proved", None)),
+    PlantedFault("people: in each of their groups", "unknown groups, one each, people", argument(FAVOURITES, 2, lambda g: 9)),
+    PlantedFault("people: in each of their cells", "histogram, any, people", argument(FAVOURITES, 2, lambda g: 9)),
+    PlantedFault("people: noise for one cell of several", "histogram, any, people", argument("discrete.count_noise.cell_noise", "most", lambda m: 1)),
+    PlantedFault("people: all of ε in each of two groups", "groups, two each, people", argument("grouping._Plan.each", 1, lambda g: 1)),
+    PlantedFault("people: a list of groups for one group each", "unknown groups, two each, people", argument("grouping._Plan.screen", 1, lambda g: 1)),
+    PlantedFault("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(Fraction(2)))),
+    PlantedFault("people: the fewest cells that anybody has", "histogram, people", computed("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
+    PlantedFault("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry.person_options._proved", None)),
 )
 HUGE = "uptack.median(epsilon=20) on numbers"
 SECRET_SESSION = "session: uptack.median(epsilon=20, adjacency=Adjacency('add/remove')) on numbers"

@@ -77,10 +77,13 @@ PEOPLES: tuple[Told, ...] = (
     {},
     SECRET,
     {"weights": "rows", "at_most": 2},
-    {"weights": "one"},
+    {"weights": "people"},
+    {"weights": "any", "at_most": 2},
     {"per_person": "mean"},
     {"per_person": "last", "order": True, **SECRET},
     {"by": True, "groups": [1, "a"]},
+    {"by": True, "groups": [1, "a"], "groups_per_person": 1},
+    {"by": True, "groups": [1, "a"], "groups_per_person": 2, "per_person": "mean"},
 )
 """What is said of people. `order` stands for a column of order."""
 
@@ -216,8 +219,8 @@ def people_variations(made: Declaration) -> Iterator[dict[str, Any]]:
         {"delta": DELTA} if "delta" in made.examples[0] else {}
     )
     for told in PEOPLES:
-        if told == {"weights": "one"} and "per_person" in made.allowed:
-            continue  # it is for counts
+        if told.get("weights") in ("people", "any") and "per_person" in made.allowed:
+            continue  # rows share a person there, and counts alone may differ
         if "at_most" in told and "around" in base:
             continue  # of rows there is no interval
         if set(told) - {"adjacency"} <= set(made.allowed) and (made.people != "each" or "per_person" in told):

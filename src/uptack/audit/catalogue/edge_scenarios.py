@@ -70,8 +70,8 @@ def _columns() -> list[Scenario]:
         edge("mean, add/remove", "mean", left, **SECRET),
         edge("sum, add/remove", "sum", left, **SECRET),
         edge("variance", "variance", tables.leaves(200)),
-        edge("proportion", "proportion", ties),
-        edge("proportion, drop", "proportion", gone, missing="drop"),
+        edge("proportion", "proportion", ties, above=0.5),
+        edge("proportion, drop", "proportion", gone, above=0.5, missing="drop"),
         edge("median, ptr", "median", two_values(N, 64), **ptr),
         edge("median, ptr, a jump", "median", ties, **ptr),
         edge("median, ptr, a small move", "median", changed(np.arange(400.0), slice(0, 1), 399.0), **ptr),
@@ -273,6 +273,7 @@ def _people() -> list[Scenario]:
     """People who go over, with several rows in place of one."""
     each: dict[str, Any] = {"per_person": "mean"}
     two: dict[str, Any] = {"groups": (1, 0), **each}
+    once, twice = ({"groups_per_person": g, **SECRET} for g in (1, 2))
     blocks = "subsample_aggregate"
     here: dict[str, Any] = {"f": calls.mean, "trusted": True}
     moved, spread = tables.person_moved, tables.person_spread
@@ -292,12 +293,17 @@ def _people() -> list[Scenario]:
         edge("count of rows, people", "count", tables.person_flags(), weights="rows", at_most=3),
         edge("histogram, people", "histogram", spread(), keys=5),
         edge("histogram of rows, people", "histogram", spread(), keys=5, weights="rows", at_most=2),
-        edge("histogram, once, people", "histogram", spread(), keys=5, weights="one"),
+        edge("histogram of shares, people", "histogram", spread(), keys=5, weights="people"),
+        edge("histogram, any, people", "histogram", spread(), keys=5, weights="any", at_most=2),
         edge("categories, people", "histogram", tables.person_alone(), delta=DELTA),
+        edge("categories of shares, people", "histogram", tables.person_alone(), weights="people", delta=DELTA),
         edge("categories, add/remove, people", "histogram", spread(secret=True), delta=DELTA, **SECRET),
         edge("sparse cells, people", "sparse_histogram", spread(), domain_size=2**30),
         edge("groups, people", "median", grouped, calls.by, groups=[0, 1], **SECRET),
         edge("unknown groups, people", "median", grouped, calls.by, groups=None, delta=DELTA, **SECRET),
+        edge("groups, two each, people", "median", grouped, calls.by, groups=[0, 1], **twice),
+        edge("unknown groups, one each, people", "median", grouped, calls.by, groups=None, delta=DELTA, **once),
+        edge("unknown groups, two each, people", "median", grouped, calls.by, groups=None, delta=DELTA, **twice),
         edge("block median, people", blocks, tables.person_over(), calls.blocks, blocks=120, **here),
         edge("block median, twice, people", blocks, tables.person_over(), calls.blocks, blocks=240, times=2, **here),
         edge("stable value, people", "stable_value", moved(n=240), calls.blocks, blocks=120, delta=DELTA, **here),

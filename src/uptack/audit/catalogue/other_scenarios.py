@@ -102,7 +102,7 @@ def _counts() -> list[Scenario]:
     """Tables of counts that read their data themselves."""
     domain = Domain({"a": [1, "a"], "b": [1, "a"]})
     margin, sparse = {**LOUD, "domain": domain}, {**LOUD, "domain_size": 9}
-    ways: list[dict[str, Any]] = [{}, {"weights": "one"}, {"weights": "rows", "at_most": 2}]
+    ways: list[dict[str, Any]] = [{}, *({"weights": way, "at_most": 2} for way in ("any", "rows"))]
     grouped = {"f": "uptack.median", **TESTED, "share": 0.5, "rows_per_person": 2, "adjacency": ADD_REMOVE}
     known = {**LOUD, "f": "uptack.median", "groups": [1]}
     return [
@@ -119,7 +119,8 @@ def _counts() -> list[Scenario]:
             {"mechanism": minimax_count_mechanism(8, 1), "adjacency": ADD_REMOVE}, calls.tabled),
         _of("per_group", "by group", known, calls.group, COUNTED | LABELS),
         _of("per_group", "by group", grouped, calls.group, COUNTED | LABELS),
-        _of("per_group", "by group", known, calls.group, COUNTED | LABELS, people=True),
+        *(_of("per_group", "by group", {**known, **way}, calls.group, COUNTED | LABELS, people=True)
+          for way in ({}, {"groups_per_person": 1})),
         _of("per_group", "containers by group", {**known, **TESTED, "groups": None, "adjacency": ADD_REMOVE},
             calls.group, COUNTED | LABELS),
     ]  # fmt: skip

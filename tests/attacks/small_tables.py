@@ -47,7 +47,8 @@ def people_options(declaration: Declaration) -> list[dict[str, Any]]:
     """What is said of people; none where it is not proved for them."""
     if declaration.people is False or declaration.people == "stated":
         return []
-    each: list[dict[str, Any]] = [{"per_person": how} for how in ("mean", "count")]
+    hows = ("mean", "any") if declaration.people == "share" else ("mean", "count")
+    each: list[dict[str, Any]] = [{"per_person": how} for how in hows]
     if declaration.people == "each":
         return each
     found: list[dict[str, Any]] = [{}]

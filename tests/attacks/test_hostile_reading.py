@@ -96,8 +96,8 @@ def test_how_many_units_there_are_in_all_changes_no_count_and_no_type():
     assert in_steps(units, U).tobytes() == in_steps(units.astype(object), U).tobytes()
     told = {"keys": ["a", "b"], "epsilon": 1, "adjacency": ADD_REMOVE.by_person("id")}
     for some in (np.array([7, 5]) * U, np.array([10**10, 5]).astype(object) * U):
-        column = categories_with(some, PrivacyUnit.of_people(("id",), "rows", U // 2))
-        assert histogram(column, **told, entropy=SeededEntropy(1)).value.counts.dtype == np.float64
+        made = histogram(categories_with(some), **told, weights="rows", at_most=U // 2, entropy=SeededEntropy(1))
+        assert made.value.counts.dtype == np.float64
     with pytest.raises(InvalidArgument, match=r"at_most must be at most"):
         PrivacyUnit.of_people(("id",), "rows", U)
 

@@ -68,7 +68,7 @@ def test_an_array_in_place_of_one_value_is_refused_by_name(name, columns, option
 
 
 def test_an_array_of_weights_is_refused_by_name():
-    with pytest.raises(InvalidArgument, match=r"^weights must be 'people' or 'rows' or 'one', got ndarray"):
+    with pytest.raises(InvalidArgument, match=r"^weights must be 'people' or 'rows' or 'any', got ndarray"):
         ut.median(ROWS.x, person=ROWS.i, weights=WORDS, epsilon=1)
 
 

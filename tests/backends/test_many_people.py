@@ -118,7 +118,7 @@ def test_integers_are_those_of_64_bits_while_there_is_room():
 
 @dataclass(frozen=True, eq=False)
 class Counted(MemoryTable):
-    """One row for each category, with units that are given."""
+    """One row for each category, with units that are given, however people share theirs."""
 
     given: Any = None
 
@@ -128,16 +128,16 @@ class Counted(MemoryTable):
         return found
 
 
-def categories_with(units: Any, shared: PrivacyUnit = PEOPLE) -> Any:
+def categories_with(units: Any) -> Any:
     """A column of categories a, b, ... that have so many units."""
     names = [chr(ord("a") + i) for i in range(len(units))]
-    return Counted({"c": field("c", names)}, shared, np.arange(len(units)), 10**10, given=units).column("c")
+    return Counted({"c": field("c", names)}, PEOPLE, np.arange(len(units)), 10**10, given=units).column("c")
 
 
 def test_histograms_of_more_people_than_64_bits_have_units_for():
     few, many = np.array([2_000, 500, 7_000]) * U, np.array([3 * 10**9, 500, 10**10]).astype(object) * U
     for told in ({"keys": ["a", "c", "d"]}, {"delta": 1e-9}):
-        told = {**told, "epsilon": 1, "adjacency": ADD_REMOVE.by_person("id")}
+        told = {**told, "weights": "people", "epsilon": 1, "adjacency": ADD_REMOVE.by_person("id")}
         made = [
             histogram(categories_with(units), **told, entropy=SeededEntropy(1))
             for units in (few, few.astype(object), many)

@@ -31,7 +31,8 @@ def both(tmp_path):
     gaps = rng.random(ROWS) < 0.3
     y = k + rng.normal(size=ROWS)
     f = rng.choice([0.0, 1.0, 2.0**53], ROWS)
-    table = pa.table({"y": y, "k": pa.array(k, mask=gaps), "b": pa.array(k > 1, mask=gaps), "f": f})
+    x = rng.normal(size=ROWS)
+    table = pa.table({"y": y, "k": pa.array(k, mask=gaps), "b": pa.array(k > 1, mask=gaps), "f": f, "x": x})
     pq.write_table(table, tmp_path / "t.parquet")
     return table, str(tmp_path / "t.parquet")
 
@@ -46,7 +47,7 @@ def fits(both, formula, levels):
     [
         ("y ~ sqrt(k)", {"k": [0, 1]}),
         ("y ~ I(b)", {"b": [False, True]}),
-        ("y ~ I(2 * b) + C(b)", {"b": [False, True]}),
+        ("y ~ I(2 * b * x) + C(b)", {"b": [False, True]}),
     ],
 )
 def test_a_gap_in_a_category_is_no_number(both, formula, levels):

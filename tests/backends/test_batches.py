@@ -346,8 +346,8 @@ def test_an_order_that_changes_from_scan_to_scan():
     data = Sample.of(beside(open_table(plain.order_by(ibis.random())), ["x", "y"]))
 
     def listed(slots):
-        seen = []
-        data.pairs(lambda a, b: (seen.append((a, b)), [a.shape[1]])[1], slots, SeededEntropy(2))
+        seen, account = [], Account.elsewhere("pairs", SeededEntropy(2))
+        data.pairs(lambda a, b: (seen.append((a, b)), [a.shape[1]])[1], slots, account)
         return np.concatenate([np.stack(pair) for pair in seen], axis=2)
 
     for slots in (None, 400):

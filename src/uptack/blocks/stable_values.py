@@ -85,8 +85,8 @@ def plan(
     68 blocks of 147 rows, f runs 68 times
     a reply 19 times in 20 needs 51 blocks (75%) that agree
     cost: ε = 1.0, δ = 1e-06 (substitute)
-    >>> plan(500, epsilon=1, delta=1e-6, blocks=20).advice
-    Advice(n=None, epsilon=..., delta=None, other='at least 34 blocks')
+    >>> print(plan(500, epsilon=1, delta=1e-6, blocks=20).advice)
+    ε of at least 1.77 or at least 34 blocks
     """
     eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
     rows, relation = checks.integer("n", n, least=0), check_adjacency(adjacency, rows_per_person)

@@ -244,6 +244,8 @@ def data_kinds(made: Declaration, options: Told, people: bool = False) -> Iterat
             yield f"plane{gaps}"
         if gaps and made.reads is MOMENTS and options["missing"] in ("drop", "high") and "around" not in options:
             yield "times"
+    elif "above" in options:
+        yield "gaps" if gaps else "numbers"
     elif shape == "categories":
         yield "times" if "every" in options else "any numbers" if "edges" in options else "labels"
         if set(options) == {"delta", "epsilon"} and not people:

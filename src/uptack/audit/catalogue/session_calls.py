@@ -55,7 +55,7 @@ class SessionCall:
         """Open a session, ask, and look at what it shows."""
         made = declared()[self.statistic]
         shape = made.reads.shape
-        table = table_of(data, "by" if self.by and shape in ("column", "flags") else "y")
+        table = table_of(data, "by" if self.by and shape != "design" else "y")
         if self.by and shape == "design":
             table["by"] = np.repeat("a", len(table["y"]))
         if self.by and shape == "flags":

@@ -177,7 +177,7 @@ def indicator(x: Any, equals: Any, above: Any) -> Column:
     return data.meeting(condition)
 
 
-@release(reads=SHARES, by=per_group, plan=_within, people="share", examples=({"above": 0},))
+@release(reads=SHARES, by=per_group, plan=_within, people="share", examples=({"above": 0}, {"equals": 0}))
 def proportion(
     x: Any, *, epsilon: Rational, equals: Any = None, above: Any = None, **options: Unpack[MeanOptions]
 ) -> Release[float] | NoReply:

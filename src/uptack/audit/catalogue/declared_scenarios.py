@@ -81,6 +81,8 @@ PEOPLES: tuple[Told, ...] = (
     {"per_person": "mean"},
     {"per_person": "last", "order": True, **SECRET},
     {"by": True, "groups": [1, "a"]},
+    {"by": True, "groups": [1, "a"], "groups_per_person": 2},
+    {"by": True, "groups": [1, "a"], "groups_per_person": 2, "per_person": "mean"},
 )
 """What is said of people. `order` stands for a column of order."""
 
@@ -242,7 +244,8 @@ def data_kinds(made: Declaration, options: Told, people: bool = False) -> Iterat
         if gaps and made.reads is MOMENTS and options["missing"] in ("drop", "high") and "around" not in options:
             yield "times"
     elif shape == "categories":
-        yield "times" if "every" in options else "any numbers" if "edges" in options else "labels"
+        labels = "numbers" if "missing" in made.allowed and not gaps else "labels"  # those have gaps
+        yield "times" if "every" in options else "any numbers" if "edges" in options else labels
         if set(options) == {"delta", "epsilon"} and not people:
             yield "containers"
     elif shape == "labelled":

@@ -120,6 +120,7 @@ def _counts() -> list[Scenario]:
         _of("per_group", "by group", known, calls.group, COUNTED | LABELS),
         _of("per_group", "by group", grouped, calls.group, COUNTED | LABELS),
         _of("per_group", "by group", known, calls.group, COUNTED | LABELS, people=True),
+        _of("per_group", "by group", {**known, "groups_per_person": 2}, calls.group, COUNTED | LABELS, people=True),
         _of("per_group", "containers by group", {**known, **TESTED, "groups": None, "adjacency": ADD_REMOVE},
             calls.group, COUNTED | LABELS),
     ]  # fmt: skip

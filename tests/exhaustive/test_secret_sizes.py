@@ -15,7 +15,7 @@ import pytest
 
 import uptack as ut
 from uptack.mechanisms.inverse_sensitivity import Boxes
-from uptack.statistics import quantile_trees, release_methods, row_counts
+from uptack.statistics import column_options, quantile_trees, release_methods
 
 OWNED = 20
 SIZES = (0, 1, 19, 20, 21, 40)
@@ -87,7 +87,7 @@ def draws(monkeypatch):
         return [0] * len(self.whole)
 
     def run(release, rows, noisy, **given):
-        monkeypatch.setattr(row_counts, "noisy_size", lambda n, law, account: noisy)
+        monkeypatch.setattr(column_options, "noisy_size", lambda n, law, account: noisy)
         seen.clear()
         release(rows, rows_per_person=OWNED, entropy=ut.SeededEntropy(1), **given)
         return list(seen)

@@ -28,7 +28,7 @@ def narrow(session: Session, given: Mapping[str, Any]) -> Session:
     fix = "For several values of one column use one condition: ('in', values)."
     checks.few("where", len(session.conditions) + len(given), MOST_CONDITIONS, "conditions in a session", fix)
     for name in given:
-        hidden(name, session.adjacency.person)
+        hidden(name, session.source.unit.ids)
     made = copy(session)
     made.conditions = (
         *session.conditions,

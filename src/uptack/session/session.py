@@ -172,7 +172,7 @@ class Session(SessionOverview):
         return narrow(self, {**given, **named})
 
     def __getitem__(self, name: str) -> SessionColumn:
-        hidden(name, self.adjacency.person)
+        hidden(name, self.source.unit.ids)
         known(name, self.source.kinds)
         return SessionColumn(self, name)
 

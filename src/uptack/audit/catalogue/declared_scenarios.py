@@ -247,7 +247,8 @@ def data_kinds(made: Declaration, options: Told, people: bool = False) -> Iterat
     elif "above" in options:
         yield "gaps" if gaps else "numbers"
     elif shape == "categories":
-        yield "times" if "every" in options else "any numbers" if "edges" in options else "labels"
+        labels = "numbers" if "missing" in made.allowed and not gaps else "labels"  # those have gaps
+        yield "times" if "every" in options else "any numbers" if "edges" in options else labels
         if set(options) == {"delta", "epsilon"} and not people:
             yield "containers"
     elif shape == "labelled":

@@ -580,7 +580,8 @@ def test_crosstabs_and_margins():
 @pytest.mark.parametrize("f", [ut.statistics.mean, ut.statistics.proportion, partial(ut.median, interval=0.9)])
 def test_groups_say_that_their_intervals_take_rows_for_independent(f, rows):
     x = np.random.default_rng(1).normal(size=4000)
-    made = per_group(f, x, np.arange(4000) % 2, groups=[0], epsilon=20, rows_per_person=rows)
+    asked = x > 0 if f is ut.proportion else x
+    made = per_group(f, asked, np.arange(4000) % 2, groups=[0], epsilon=20, rows_per_person=rows)
     assert (DEPENDENT in made.value[0].notes) is (rows > 1)
     bare = per_group(ut.median, x, np.zeros(4000), groups=[0], epsilon=9, rows_per_person=2)
     assert DEPENDENT not in bare.value[0].notes

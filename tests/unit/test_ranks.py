@@ -203,9 +203,9 @@ def test_lengths_and_tables():
         ut.signed_rank(X, epsilon=1, alternative="bigger")
 
 
-def test_people_are_refused():
+def test_people_need_one_number_each():
     for name in ("kendall_tau", "superiority", "median_difference"):
-        with pytest.raises(InvalidArgument, match="not proved for people"):
+        with pytest.raises(InvalidArgument, match="per_person must be given with person="):
             getattr(ut, name)(X, G, epsilon=1, person=G, **(TWO if name != "kendall_tau" else {}))
 
 

@@ -302,7 +302,7 @@ def test_a_release_that_does_more_than_was_paid_for_is_withheld():
     with observed_by(record), pytest.raises(ut.UptackError, match="no rows were read"):
         opened.pay([BoundedRange(0.4)], 1e-6, "less").run(request, BoundedRange(0.4))
     assert not draws
-    with pytest.raises(ut.UptackError, match="more to the data"):  # which a range is no room for
+    with pytest.raises(ut.UptackError, match="cost more than was debited"):  # a range has no room for it
         opened.pay([BoundedRange(4)], 1e-6, "else").run(Request("mean", "x", epsilon=3), BoundedRange(4))
     assert paid.run(request, tree)
     with pytest.raises(ut.UptackError, match="does not include such a release"):

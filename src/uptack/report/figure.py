@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,6 +14,13 @@ from uptack.release import NoReply
 from uptack.session.requests import Made
 
 CONFIDENCE = Fraction(95, 100)
+
+
+def sentences(notes: Sequence[str]) -> str:
+    """Notes as one paragraph. One alone stays as it is."""
+    if len(notes) < 2:
+        return "".join(notes)
+    return " ".join(note[:1].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in notes)
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Figure:
         how = result.mechanism
         if isinstance(result, NoReply):
             return Figure(label, None, None, advice or result.reason, how, cost)
-        return Figure(label, result.value, None, " ".join(result.notes), how, cost, result.noise)
+        return Figure(label, result.value, None, sentences(result.notes), how, cost, result.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

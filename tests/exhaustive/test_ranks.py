@@ -8,6 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.exhaustive.test_inverse import LATTICE, assert_private, law
+from uptack.account import observed_by
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import IntegerLaplace
 from uptack.ranks import kendall_counts
@@ -25,33 +26,21 @@ EPSILON = Fraction(100)
 NAN = float("nan")
 
 
-class Spy:
-    """In place of noise: writes down what it is added to, and adds nothing."""
-
-    def __init__(self, scale, seen):
-        self.scale, self.seen = scale, seen
-
-    def __radd__(self, value):
-        self.seen.append((value, self.scale))
-        return value
-
-    def tolist(self):
-        return [self, self]
-
-
 @pytest.fixture
-def spied(monkeypatch):
-    seen = []
-
-    def sample(self, size=None, *, entropy=None):
-        return Spy(Fraction(self.scale), seen)
+def spied():
+    """Runs a release without noise, and returns all that would have got some, each with the scale of its noise."""
 
     def run(function, *arguments, **options):
-        seen.clear()
-        function(*arguments, epsilon=EPSILON, **options)
+        seen = []
+
+        def spy(mechanism, value, draw):
+            seen.extend((int(number), Fraction(mechanism.law.scale)) for number in value)
+            return value
+
+        with observed_by(spy):
+            function(*arguments, epsilon=EPSILON, **options)
         return tuple(seen)
 
-    monkeypatch.setattr(IntegerLaplace, "sample", sample)
     return run
 
 
@@ -273,20 +262,20 @@ def test_a_difference_without_rows_is_anything(together):
 # ------------------------------------------------------------------------------------------------- matrices and tests
 
 
-def test_a_matrix_moves_by_what_it_says(monkeypatch):
+def test_a_matrix_moves_by_what_it_says():
     """In ℓ∞, on rows that tie and rows that don't, where n is public and where it is secret."""
     seen = {}
 
-    def spy(value, *, body, sensitivity, epsilon, adjacency, entropy):
-        seen["value"], seen["sensitivity"] = value, sensitivity
-        return ut.Release(value.astype(float), None, "", None)
+    def spy(mechanism, value, draw):
+        seen["value"], seen["sensitivity"] = np.array(value), mechanism.scale * EPSILON
+        return draw()
 
-    monkeypatch.setattr("uptack.ranks.pairwise_correlations.k_norm", spy)
     rows = [(0.0, 0.0, 2.0), (1.0, 0.0, 1.0), (0.0, 2.0, 0.0), (2.0, 1.0, 1.0), (NAN, 0.0, 0.0)]
     for missing, universe in (("error", rows[:-1]), ("ignore", rows)):
         found = {}
         for table in itertools.combinations_with_replacement(range(len(universe)), 4):
-            ut.correlation_matrix(np.array([universe[i] for i in table]), epsilon=EPSILON, missing=missing)
+            with observed_by(spy):
+                ut.correlation_matrix(np.array([universe[i] for i in table]), epsilon=EPSILON, missing=missing)
             found[table] = dict(seen)
         apart = []
         for table, mine in found.items():

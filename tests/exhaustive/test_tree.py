@@ -12,6 +12,7 @@ from scipy import stats
 
 from tests.exhaustive.chains import law
 from tests.helpers import FALSE_ALARM
+from uptack.account import Account
 from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.mechanisms.quantile_tree import Node, Tier, Tree
 from uptack.noise import SeededEntropy
@@ -120,8 +121,8 @@ def test_draws_have_the_law(name):
     table = (0, 1, 3, 3, 2)[: made.n]
     exact = whole(made, table, {0: 0, len(made.ranks) + 1: made.size})
     assert sum(exact.values()) == 1
-    entropy, runs = SeededEntropy(4), 3000
-    seen = Counter(tuple(made.draw(Rows(table, made.size), entropy)) for _ in range(runs))
+    account, runs = Account.elsewhere("tree", SeededEntropy(4)), 3000
+    seen = Counter(tuple(made.draw(Rows(table, made.size), account)) for _ in range(runs))
     kept = [y for y in exact if runs * exact[y] > 5]
     observed = np.array([seen[y] for y in kept], float)
     right = np.array([runs * float(exact[y]) for y in kept])

@@ -11,10 +11,12 @@ import pytest
 from scipy import stats
 
 from tests.helpers import FALSE_ALARM
+from uptack.account import Account
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
 from uptack.kernels import ExponentialKernel, FunctionRelease, GaussianKernel, release_function
 from uptack.kernels.covariance_factor import CoordinateNoise, CovarianceFactor, calibrated, plan
 from uptack.noise import IntegerGaussian, SeededEntropy
+from uptack.privacy.loss import Pure
 
 SURE = 1 - Fraction(str(FALSE_ALARM))
 RUNS = 2000
@@ -28,8 +30,9 @@ def wave(x):
 def releases(f, kernel, noise, runs, points, seed=1):
     """Fresh releases of one function, each with noise of its own."""
     drawn = noise.law.draw(runs * points, SeededEntropy(seed)).reshape(runs, points)
+    account = Account.elsewhere("function", SeededEntropy(0))
     for part in drawn:
-        value = FunctionRelease(f, CovarianceFactor(kernel, 1e-9), noise, 10.0, points, SeededEntropy(0))
+        value = FunctionRelease(f, CovarianceFactor(kernel, 1e-9), noise, 10.0, points, account, Pure(0))
         value._ahead = part
         yield value
 

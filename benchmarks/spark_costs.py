@@ -35,9 +35,9 @@ from pyspark import cloudpickle
 from spark_workers import cluster, in_parts
 
 import uptack
-from uptack.multivariate.bounded import bounded, second_moments
 from uptack.multivariate.entrance import complete_rows
-from uptack.multivariate.steps import Sample
+from uptack.multivariate.private_sums import bounded
+from uptack.multivariate.row_sums import Sample, Squares
 from uptack.table.engine import connection
 from uptack.table.exact_sum import Floats
 from uptack.table.opening import open_table
@@ -102,8 +102,8 @@ def step_cost(n: int, parts: int, columns: int) -> SparkCost:
 # ------------------------------------------------------------------------------------------------------- the releases
 
 
-def _directions(batch: Floats) -> list[Floats]:
-    return [bounded(batch)]
+def _directions(batch: Floats) -> list[Squares]:
+    return [Squares(bounded(batch))]
 
 
 def _sample(frame: Any, names: list[str]) -> Sample:
@@ -122,7 +122,7 @@ def medians(frame: Any, columns: int) -> object:
 
 def step(frame: Any, columns: int) -> object:
     """A step of a regression: what a row contributes is a direction, of whole numbers."""
-    return _sample(frame, [*NAMES[:columns], "y"]).sums(second_moments(_directions))
+    return _sample(frame, [*NAMES[:columns], "y"]).sums(_directions)
 
 
 def report(frame: Any, columns: int) -> object:

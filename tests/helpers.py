@@ -8,7 +8,7 @@ import numpy as np
 from scipy import stats
 
 from uptack.multivariate.entrance import complete_rows
-from uptack.multivariate.steps import Sample
+from uptack.multivariate.row_sums import Sample
 from uptack.noise import IntegerLaw, SeededEntropy
 from uptack.regression import formulas
 from uptack.table.ids import Owners

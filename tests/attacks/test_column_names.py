@@ -13,8 +13,7 @@ from tests.helpers import designed
 from uptack import InvalidArgument, linear_regression
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
-from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
-from uptack.regression.coefficient_table import lines
+from uptack.regression.coefficients import LinearErrors, RegressionRelease, table_lines
 from uptack.regression.formulas import read
 
 ROWS = pd.DataFrame(
@@ -68,7 +67,7 @@ def test_a_name_of_several_columns_does_not_say_which_is_binary():
 @pytest.mark.parametrize("x", [np.full(9, 61.25), np.full((9, 1), 61.25 + 1j), np.full((3, 3, 1), 61.25), 61.25])
 def test_no_message_of_an_estimator_shows_a_row(x):
     """scikit-learn prints what is no table."""
-    models = pytest.importorskip("uptack.regression.regression_estimators")
+    models = pytest.importorskip("uptack.regression.estimators")
     with pytest.raises((InvalidArgument, ValueError, TypeError)) as error:
         models.LinearRegression().fit(x, np.zeros(9))
     assert "61.25" not in "".join(traceback.format_exception(error.value))
@@ -77,7 +76,7 @@ def test_no_message_of_an_estimator_shows_a_row(x):
 def test_an_interval_is_shown_with_the_digits_of_its_error():
     """1e9 ± 6 was shown as 999999994.12 to 1e+09."""
     value, away = np.array([1e9, 0.5]), np.array([5.88, 2e-12])
-    cells = lines(["a", "b"], value, [3.0, 1e-12], [value - away, value + away], ["", ""])
+    cells = table_lines(["a", "b"], value, [3.0, 1e-12], [value - away, value + away], ["", ""])
     assert [line[4].split() for line in cells] == [
         ["999999994.12", "to", "1000000005.88"],
         ["0.499999999998", "to", "0.500000000002"],
@@ -104,7 +103,7 @@ def test_a_summary_refuses_what_is_no_confidence(confidence):
 @pytest.mark.parametrize("odd", ["secret", 10**400, None, b"z", [1], 1 + 2j])
 def test_one_row_does_not_stop_an_estimator_that_drops_rows(odd):
     """A text in one row was an error of the estimator's, and a missing value of the function's."""
-    models = pytest.importorskip("uptack.regression.regression_estimators")
+    models = pytest.importorskip("uptack.regression.estimators")
     rng = np.random.default_rng(1)
     cells = np.array([*rng.normal(size=3999), 0.0], object)
     y = cells.astype(float) + rng.normal(size=4000)

@@ -5,10 +5,11 @@ import pytest
 
 import uptack as ut
 from uptack.account import Account
+from uptack.multivariate.private_sums import NoisyMatrix
 from uptack.noise import SeededEntropy
-from uptack.regression.fit_requests import FitRequest
-from uptack.regression.logistic_loss import LogisticLoss
-from uptack.regression.private_sums import NoisyMatrix
+from uptack.regression.fits import FitRequest
+from uptack.regression.formulas import DesignColumns
+from uptack.regression.logistic import LogisticLoss
 from uptack.regression.solver import spectrum
 
 
@@ -38,5 +39,5 @@ def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
 
 def test_more_rows_than_advised_get_a_plan_too():
     for epsilon, columns, leading in ((0.1, 12, True), (1, 30, False), (5, 30, True), (5, 6, True)):
-        request = FitRequest(LogisticLoss(), (), leading, "error", Account.open("plan", epsilon))
-        assert request.rows_needed(columns) < request.advice(columns).n < 1.3 * request.rows_needed(columns)
+        request = FitRequest(LogisticLoss(), DesignColumns((), (), leading), "error", Account.open("plan", epsilon))
+        assert (least := request.least(columns, request.account)) < request.advice(columns).n < 1.3 * least

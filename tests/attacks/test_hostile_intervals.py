@@ -16,8 +16,8 @@ import pytest
 import uptack
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.regression.block_median_errors import CoefficientErrors, ScoreDraw
-from uptack.regression.coefficient_summary import LinearErrors
+from uptack.regression.block_medians import CoefficientErrors, ScoreDraw
+from uptack.regression.coefficients import LinearErrors
 from uptack.regression.formulas import elementary
 
 CONFIDENCES = ("1e-300", "1e-17", "0.5", "0.95", "0.999999999999", "0.99999999999999999", "0.9999999999999999999999")

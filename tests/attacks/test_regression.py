@@ -11,7 +11,7 @@ from uptack.blocks.partition import equal_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy
 from uptack.regression.block_fits import BEYOND, fit_blocks
-from uptack.regression.exact_vertex import vertex
+from uptack.regression.hampel_fit import vertex
 
 BETA = np.array([1.0, 2.0, -3.0])
 

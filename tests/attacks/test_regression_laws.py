@@ -12,9 +12,13 @@ from uptack.mechanisms.inverse_sensitivity import FAILURE, Boxes, Refusal, boxes
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import LStatistic
 from uptack.regression.block_fits import BEYOND
-from uptack.regression.block_median_errors import CoefficientErrors, ScoreDraw
-from uptack.regression.block_medians import SPREAD_SHARE, medians_with_errors
-from uptack.regression.block_ranges import usable_blocks
+from uptack.regression.block_medians import (
+    SPREAD_SHARE,
+    CoefficientErrors,
+    ScoreDraw,
+    medians_with_errors,
+    usable_blocks,
+)
 from uptack.release import Advice
 from uptack.statistics.column_options import read_question
 

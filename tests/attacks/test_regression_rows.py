@@ -10,8 +10,8 @@ from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.noise import SeededEntropy
 from uptack.papers.dwork_lei_regression import R_H, R_S
 from uptack.reach.hampel_certificate import Hyperplanes
+from uptack.regression.hampel import around, cells
 from uptack.regression.hampel_fit import minimiser, normalised
-from uptack.regression.hampel_test import around, cells
 
 
 @pytest.mark.parametrize("name", TABLES)

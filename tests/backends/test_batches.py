@@ -16,9 +16,8 @@ import uptack
 from tests.backends.engines import PLACES
 from uptack.account import Account
 from uptack.errors import InvalidArgument, UptackError
-from uptack.multivariate import pairs, steps
-from uptack.multivariate.steps import Sample
-from uptack.multivariate.terms import Squares, Vectors
+from uptack.multivariate import row_sums as pairs
+from uptack.multivariate.row_sums import Sample, Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression import block_assignment, formulas
 from uptack.table import search, snapshots
@@ -145,7 +144,7 @@ def test_batches_do_not_matter(sizes, tmp_path, monkeypatch):
     """Neither those of the engine, nor the parts of them that are added up at once, nor the files."""
     wanted, kept = in_memory("scatter"), PLACES["parquet folder"].put(table(), tmp_path)
     monkeypatch.setattr(connection, "BATCH", sizes[0])
-    monkeypatch.setattr(steps, "BATCH", sizes[1])
+    monkeypatch.setattr(pairs, "BATCH", sizes[1])
     assert shown(kept, "scatter") == wanted
 
 

@@ -15,10 +15,9 @@ from uptack.exact import ball
 from uptack.papers.dwork_lei_regression import Q_2
 from uptack.privacy import loss
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
-from uptack.regression.exact_vertex import vertex
-from uptack.regression.hampel_fit import minimise, minimiser, normalised
-from uptack.regression.hampel_test import LONGER, STEPS, RowTest, cells
-from uptack.regression.hampel_test import around as box_around
+from uptack.regression.hampel import LONGER, STEPS, RowTest, cells
+from uptack.regression.hampel import around as box_around
+from uptack.regression.hampel_fit import minimise, minimiser, normalised, vertex
 
 NEAR = 1e-9
 """More than 3.1·2^-36 rows for each row of these tables."""

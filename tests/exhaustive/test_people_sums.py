@@ -10,19 +10,18 @@ import pytest
 from tests.exhaustive.people import removed, replaced, tables
 from tests.helpers import sampled
 from uptack.account import Account
-from uptack.multivariate import levels, standardise, steps
-from uptack.multivariate.bounded import LENGTH, bounded, second_moments
+from uptack.multivariate import private_sums as levels
+from uptack.multivariate import row_sums as steps
+from uptack.multivariate import standardise
+from uptack.multivariate.private_sums import LENGTH, bounded, shares_of
+from uptack.multivariate.row_sums import BATCH, Squares, Tally, Vectors, products
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
-from uptack.multivariate.steps import BATCH, products
-from uptack.multivariate.terms import Squares, Tally, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression.check_loss import CheckLoss
-from uptack.regression.fit_rows import FitRows, RowWeights
-from uptack.regression.huber_loss import HuberLoss
-from uptack.regression.least_squares_loss import LeastSquaresLoss
-from uptack.regression.logistic_loss import LogisticLoss
-from uptack.regression.poisson_loss import PoissonLoss
-from uptack.regression.private_sums import shares_of
+from uptack.regression.linear import HuberLoss, LeastSquaresLoss
+from uptack.regression.logistic import LogisticLoss
+from uptack.regression.poisson import PoissonLoss
+from uptack.regression.quantile import CheckLoss
+from uptack.regression.solver import FitRows, RowWeights
 from uptack.table.unit import U as UNIT
 
 GONE = ((np.nan,),)
@@ -68,7 +67,7 @@ def hostile():
 def summed(people, loss):
     data = matrix(people)
     with np.errstate(all="ignore"):
-        return [data.sums(second_moments(directions))[0], *data.sums(partial(gradient, loss=loss))]
+        return [data.sums(lambda b: [Squares(directions(b)[0])])[0], *data.sums(partial(gradient, loss=loss))]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -164,7 +163,7 @@ def test_a_person_without_a_complete_row_is_nobody_in_sums_and_medians():
     with_her, without = matrix(people), matrix([PERSONS[5], PERSONS[20]])
     assert (with_her.size, with_her.count()) == (3, 2)
     assert ends(*standardise.centre_ends(with_her, 0, 0.5, 4)) == ends(*standardise.centre_ends(without, 0, 0.5, 4))
-    for step in (lambda b: [Vectors(b)], lambda b: levels.SIZES.counts(np.abs(b[0]))):
+    for step in (lambda b: [Vectors(b)], lambda b: [levels.SIZES.counts(np.abs(b[0]))]):
         assert (with_her.sums(step)[0] == without.sums(step)[0]).all()
 
 

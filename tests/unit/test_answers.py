@@ -27,7 +27,7 @@ from uptack.noisy_size import NoisySize
 from uptack.privacy import Privacy, loss
 from uptack.ranks.pairwise_correlations import CorrelationMatrix
 from uptack.ranks.rank_tests import RankTest
-from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
+from uptack.regression.coefficients import LinearErrors, RegressionRelease
 from uptack.release import Advice, NoReply, Release
 from uptack.report import Profile, to_json
 from uptack.session.plan import Plan, PlannedRelease

@@ -8,8 +8,7 @@ from scipy import integrate, special, stats
 
 import uptack as ut
 from uptack.noise import SeededEntropy
-from uptack.regression.coefficient_errors import log_tail, times
-from uptack.regression.coefficient_summary import LinearErrors
+from uptack.regression.coefficients import LinearErrors, log_tail, times
 
 LEVELS = (0.9, 0.95, 0.99, 0.999)
 

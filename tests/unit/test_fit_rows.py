@@ -8,24 +8,24 @@ import pytest
 
 from tests.helpers import sampled
 from uptack.account import Account
-from uptack.multivariate.bounded import LENGTH, bounded
-from uptack.multivariate.standardise import Frame
-from uptack.noise import SeededEntropy
-from uptack.regression.check_loss import CheckLoss
-from uptack.regression.fit_rows import FitRows, RowWeights, cut
-from uptack.regression.huber_loss import HuberLoss
-from uptack.regression.least_squares_loss import LeastSquaresLoss
-from uptack.regression.logistic_loss import LogisticLoss
-from uptack.regression.poisson_loss import PoissonLoss
-from uptack.regression.private_sums import (
-    far_pair,
-    far_quantile,
-    farther_quantile,
+from uptack.multivariate.private_sums import (
+    LENGTH,
+    NEAR_SIZES,
+    NEXT_SIZES,
+    bounded,
+    far_quantiles,
     gradient,
     second_moments,
     shares_of,
     variances,
 )
+from uptack.multivariate.standardise import Frame
+from uptack.noise import SeededEntropy
+from uptack.regression.linear import HuberLoss, LeastSquaresLoss
+from uptack.regression.logistic import LogisticLoss
+from uptack.regression.poisson import PoissonLoss
+from uptack.regression.quantile import CheckLoss
+from uptack.regression.solver import FitRows, RowWeights, cut
 
 RNG = np.random.default_rng(0)
 LOSSES = (LeastSquaresLoss(), HuberLoss(), CheckLoss(0.9), LogisticLoss(), PoissonLoss())
@@ -97,13 +97,13 @@ def test_sums_are_about_what_they_are_without_noise():
     account = whole.part(Fraction(1, 6))
     moments = second_moments(rows, lambda b: b[:2], 10.0, 5_000, account)
     assert np.abs(moments.matrix - x.T @ x / 5_000).max() < 0.01
-    assert np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, account).total - cut(x.T, 2.0).sum(axis=1)).max() < 1
+    assert np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, account)[0] - cut(x.T, 2.0).sum(axis=1)).max() < 1
     v, scale = variances(rows, lambda b: cut(b[:2], 2.0) ** 2, 4.0, 5_000, account)
     assert np.abs(v - (cut(x.T, 2.0) ** 2).mean(axis=1)).max() < 20 * scale + 1e-4
     sizes = np.linalg.norm(x, axis=1)
-    near = far_quantile(rows, lambda b: np.sqrt(b[0] ** 2 + b[1] ** 2), 500, 5_000, 1.0, account)
-    far = farther_quantile(rows, lambda b: np.sqrt(b[0] ** 2 + b[1] ** 2), 50, 5_000, near, account)
+    (near,) = far_quantiles(rows, lambda b: [np.sqrt(b[0] ** 2 + b[1] ** 2)], 0.1, account)
+    (far,) = far_quantiles(rows, lambda b: [np.sqrt(b[0] ** 2 + b[1] ** 2)], 0.01, account, (near,), NEXT_SIZES)
     assert near == pytest.approx(np.quantile(sizes, 0.9), rel=0.05)
     assert far == pytest.approx(np.quantile(sizes, 0.99), rel=0.08)
-    pair = far_pair(rows, lambda b: [np.abs(b[0]), np.abs(b[1])], 500, 5_000, account)
+    pair = far_quantiles(rows, lambda b: [np.abs(b[0]), np.abs(b[1])], 0.1, account, (1.0, 1.0), NEAR_SIZES)
     assert pair == pytest.approx(np.quantile(np.abs(x), 0.9, axis=0), rel=0.08)

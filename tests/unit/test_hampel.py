@@ -16,11 +16,9 @@ from uptack.papers import R_H, R_S
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression import hampel_regression
-from uptack.regression.block_assignment import seat_rows
-from uptack.regression.design_matrix import finite
-from uptack.regression.hampel import RUNGS, SCALES, vertex_noise
+from uptack.regression.block_assignment import finite, seat_rows
+from uptack.regression.hampel import RUNGS, SCALES, cells, vertex_noise
 from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
-from uptack.regression.hampel_test import cells
 
 E1 = {"epsilon": 1, "delta": 1e-6}
 

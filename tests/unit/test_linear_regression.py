@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
 from uptack.multivariate import standardise
-from uptack.multivariate.levels import Levels
+from uptack.multivariate.private_sums import Levels
 from uptack.multivariate.standardise import DROPPED
 from uptack.noise import SeededEntropy
 

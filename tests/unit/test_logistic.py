@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
 from uptack.noise import SeededEntropy
-from uptack.regression.link_functions import logistic
+from uptack.regression.losses import logistic
 
 BETA = np.array([-1.0, 1.0, -0.002, 20.0])
 STEP = np.array([1.0, 1.0, 1000.0, 0.05])

@@ -8,19 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from uptack.account import Account
+from uptack.multivariate import private_sums
 from uptack.noise import SeededEntropy
-from uptack.regression import fit_requests, fit_rows, fits, private_sums, solver
-from uptack.regression.check_loss import CheckLoss
-from uptack.regression.huber_loss import HuberLoss
-from uptack.regression.least_squares_loss import LeastSquaresLoss
-from uptack.regression.logistic_loss import LogisticLoss
+from uptack.regression import fits, solver
+from uptack.regression.fits import regress
+from uptack.regression.linear import HuberLoss, LeastSquaresLoss
+from uptack.regression.logistic import LogisticLoss
 from uptack.regression.losses import RegressionLoss
-from uptack.regression.poisson_loss import PoissonLoss
-from uptack.regression.regression_calls import regress
+from uptack.regression.poisson import PoissonLoss
+from uptack.regression.quantile import CheckLoss
 
 LOSSES = (LeastSquaresLoss(), HuberLoss(), CheckLoss(0.3), LogisticLoss(), PoissonLoss())
-TOLD = {"formula": None, "levels": None, "missing": "error", "binary": None, "fit_intercept": True}
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def test_a_new_loss_is_one_class(tau):
         rng = np.random.default_rng(seed)
         x = rng.normal(size=(20_000, 2)) * [1, 100]
         y = 3 + x @ [1, -0.02] + rng.gamma(2, size=20_000)
-        found = regress(ExpectileLoss(tau), x, y, Account.open("expectiles", 1, entropy=SeededEntropy(seed)), TOLD)
+        found = regress("expectiles", ExpectileLoss(tau), x, y, 1, {"entropy": SeededEntropy(seed)})
         truth = np.array([expectile(np.zeros((20_000, 0)), y - x @ [1, -0.02], tau)[0], 1, -0.02])
         assert np.abs((found.value - truth) * [1, 1, 100]).max() < 0.15
         assert found.privacy.epsilon <= 1
@@ -88,11 +86,13 @@ def test_the_curvature_is_the_derivative_of_the_score(loss):
         assert np.mean(np.abs(down - curvature) > 1e-4) < 0.01
 
 
-@pytest.mark.parametrize("module", [solver, fits, fit_requests, fit_rows, private_sums])
+@pytest.mark.parametrize("module", [solver, fits, private_sums])
 def test_the_solver_knows_no_loss_by_name(module):
     tree = ast.parse(Path(module.__file__).read_text())
     imports = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not {name for name in imports if name and name.endswith("_loss")}
+    homes = {type(loss).__module__ for loss in LOSSES}
+    assert len(homes) == 4
+    assert not homes & imports
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, ExpectileLoss(0.8)], ids=lambda loss: type(loss).__name__)
@@ -101,6 +101,5 @@ def test_all_of_epsilon_is_spent_and_no_more(loss, options):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(8_000, 2)) + 1
     y = rng.integers(0, 2, 8_000) * 1.0 if not loss.scaled else x.sum(axis=1) + rng.normal(size=8_000)
-    account = Account.open("whole", 3, entropy=SeededEntropy(1))
-    regress(loss, x, y, account, TOLD | options)
-    assert sum(part.epsilon for part in account.spent) == 3
+    found = regress("whole", loss, x, y, 3, {"entropy": SeededEntropy(1), **options})
+    assert found.privacy.exact_epsilon == 3

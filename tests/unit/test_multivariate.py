@@ -11,13 +11,14 @@ import uptack as ut
 from tests.helpers import sampled
 from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import decay
-from uptack.multivariate import levels, standardise, steps
-from uptack.multivariate.bounded import LENGTH, bounded, noisy_moments, noisy_total, second_moments
+from uptack.multivariate import private_sums as levels
+from uptack.multivariate import row_sums as steps
+from uptack.multivariate import standardise
 from uptack.multivariate.entrance import framed, sized
+from uptack.multivariate.private_sums import LENGTH, bounded, noisy_moments, noisy_total
+from uptack.multivariate.row_sums import BATCH, Squares, Vectors, lengths, products
 from uptack.multivariate.scatter import normal_size
 from uptack.multivariate.standardise import DROPPED, Frame, first_copy, number_of, scale_ends
-from uptack.multivariate.steps import BATCH, lengths, products
-from uptack.multivariate.terms import Vectors
 from uptack.noise import SeededEntropy
 
 HOSTILE = [0.0, -0.0, 1e-320, -1e-320, 5e-324, 1.0, -1.0, 1e150, -1e150, 2.0**200, 1e308, -1e308, np.inf, np.nan]
@@ -118,9 +119,7 @@ def test_the_law_of_a_draw_over_two_columns_is_private():
     rho = float(decay(epsilon))
 
     def law(one, other):
-        boxes = listed.boxes(
-            *levels.stacked([levels.intervals(np.array(c), Fraction(1, 2), steps) for c in (one, other)])
-        )
+        boxes = listed.boxes([levels.intervals(np.array(c), Fraction(1, 2), steps) for c in (one, other)])
         weights = {}
         for s, t in itertools.product(range(4), repeat=2):
             copies = int(listed.copies[s] * listed.copies[t])
@@ -146,15 +145,15 @@ def test_the_law_of_a_draw_over_two_columns_is_private():
 def test_sizes_fall_on_sixteenths_of_powers_of_two():
     sizes = np.array([1.0, 1.02, 1.03, 2.0 ** (1 / 16), 1.95, 1.97, 2.0, 0.5, 1e-320, 0.0, -1.0, 1e308, np.inf])
     low, high = levels.OCTAVE * levels.BELOW, levels.OCTAVE * levels.ABOVE
-    found = np.repeat(np.arange(low + high + 1), levels.SIZES.counts(sizes)[0].total()) - low
+    found = np.repeat(np.arange(low + high + 1), levels.SIZES.counts(sizes).total()) - low
     assert found.tolist() == sorted([0, 0, 1, 1, 15, 16, 16, -16, -low, -low, -low, high, high])
-    assert levels.NEXT_SIZES.counts(sizes)[0].total().nonzero()[0].tolist() == [0, 1, 15, 16, 32]
+    assert levels.NEXT_SIZES.counts(sizes).total().nonzero()[0].tolist() == [0, 1, 15, 16, 32]
 
 
 def test_private_sizes_are_close():
     x = np.exp(np.random.default_rng(1).normal(size=5000))
     account = Account.open("size", 1, entropy=SeededEntropy(1))
-    (found,) = levels.private_sizes([levels.SIZES.counts(x)[0].total()], Fraction(1, 2), account)
+    (found,) = levels.far_quantiles(sampled(x[:, None]), lambda b: [b[0]], 0.5, account)
     assert 0.8 < found < 1.25
     assert account.spent[0].epsilon == 1
 
@@ -199,7 +198,9 @@ def test_sums_move_by_no_more_than_is_claimed():
     table = rng.normal(size=(50, 3)) * [1, 1e-12, 1e18]
 
     def sums(values):
-        step = second_moments(lambda b: [bounded(products(matrix, frame.standardised(b)))])
+        def step(b):
+            return [Squares(bounded(products(matrix, frame.standardised(b))))]
+
         data = sampled(values)
         with np.errstate(all="ignore"):
             return data.sums(step)[0], data.sums(
@@ -228,7 +229,10 @@ def test_a_row_contributes_the_same_wherever_it_stands():
 
 def test_sums_do_not_depend_on_batches_or_order(monkeypatch):
     x = np.random.default_rng(4).normal(size=(BATCH + 77, 3))
-    step = second_moments(lambda b: [bounded(b)])
+
+    def step(b):
+        return [Squares(bounded(b))]
+
     whole = sampled(x).sums(step)[0]
     assert (sampled(x[::-1]).sums(step)[0] == whole).all()
     monkeypatch.setattr(steps, "BATCH", 100)

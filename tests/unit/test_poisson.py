@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import uptack as ut
 from uptack.noise import SeededEntropy
-from uptack.regression.link_functions import exponential
+from uptack.regression.losses import exponential
 
 SLOPES = np.array([0.5, -0.0003])
 STEP = np.array([1.0, 1.0, 1000.0])

@@ -6,7 +6,7 @@ from scipy.stats import expon, norm
 
 import uptack as ut
 from uptack.noise import SeededEntropy
-from uptack.regression.check_loss import CheckLoss
+from uptack.regression.quantile import CheckLoss
 
 SLOPES = np.array([1.0, -0.002])
 STEP = np.array([1.0, 1.0, 1000.0])

@@ -9,8 +9,8 @@ import numpy as np
 
 from uptack.audit import fault_changes as wrong
 from uptack.audit.seam import Plant, always, at, halved, patch, power, result
-from uptack.multivariate.bounded import LENGTH
-from uptack.multivariate.pairs import equal
+from uptack.multivariate.private_sums import LENGTH
+from uptack.multivariate.row_sums import equal
 
 FIT_DRAWS = {"linear": 9, "Poisson": 12, "quantile": 14, "logistic": 12, "scatter": 5}
 """How many draws each fit makes on the table of `uptack.audit.edge_tables.moves`."""

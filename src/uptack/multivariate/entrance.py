@@ -13,8 +13,8 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.errors import InvalidArgument
+from uptack.multivariate.row_sums import Sample
 from uptack.multivariate.standardise import Frame, centres, scales
-from uptack.multivariate.steps import Sample
 from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import noisy_size
 from uptack.table.arguments import as_columns, column_field, matrix_fields
@@ -59,13 +59,15 @@ def read_design(x: Any, y: Any) -> tuple[Columns, Column]:
     return Columns(columns), last
 
 
-def complete_rows(columns: Columns, missing: str) -> Sample:
-    """The complete rows. Others are an error for the curator, or contribute nothing."""
+def complete_rows(columns: Columns, missing: str, classes: bool = False) -> Sample:
+    """The complete rows. Others are an error for the curator, or contribute nothing. y may be one of two `classes`."""
     rows = columns.rows("drop")
     if missing == "error" and rows.lacking():
-        fix = "Pass missing='drop': such rows then contribute nothing."
-        fix = f"{fix} Levels and classes that are not declared are NaN, too."
-        raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+        must, fix = "free of NaN and infinities", "Pass missing='drop': such rows then contribute nothing."
+        if classes:
+            must += ", and y of values that are no class"
+            fix = "Declare the classes that there are, as in classes=('no', 'yes'), or pass missing='drop'."
+        raise InvalidArgument("X and y", must, "some", f"{fix} Levels that are not declared are NaN, too.")
     return Sample.of(rows)
 
 

@@ -1,4 +1,21 @@
-"""A robust scatter matrix without bounds on the data, and what follows from it."""
+"""A robust scatter matrix without bounds on the data, and coordinates in which rows are about round.
+
+With a = (1, x, ...) standardised and A a public lower triangular matrix, u = A·a/|A·a| has length 1 whatever the row.
+So Σuuᵀ, the sign covariance of the rows in the coordinates of A, gets matrix Laplace noise and is ε-private
+(`uptack.multivariate.private_sums`). Its trace is the number of rows, which needs no count of its own where it is
+secret. With the Cholesky factor LLᵀ of what comes out, A ← L⁻¹·A are rounder coordinates. The fixed point is Tyler's
+(1987) scatter matrix, for which the tails of the rows do not matter. Directions show d/(d + 2) of what is not round,
+where little is (for d = 2 the root of it, always), so eigenvalues are taken to the power of (d + 2)/d. Before, they are
+brought to at least the noise's edge: so no direction is blown up by more than it should be, and the next round goes on
+from there.
+
+*Lumps.* Of a column that is 0 in all rows but a share f of them, directions never show more than f·d, however far it is
+blown up, and Tyler's matrix has no room for it. A fit only needs coordinates that are round to a small factor. So
+`gentle` coordinates leave a direction as it is, from that eigenvalue on, and blow up others by so much less.
+
+Triangular matrices do what symmetric ones would, as signs and noise have no preferred directions. They halve the work,
+and the first coordinates are those of the first columns alone.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +37,14 @@ from uptack.display.plots import PRIVATE, caption
 from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
 from uptack.multivariate.entrance import MISSING, Sized, complete_rows, framed, read_columns, rows_for_scales, sized
-from uptack.multivariate.signs import Shape, noise_edge, whitened
+from uptack.multivariate.private_sums import LENGTH, bounded, moved, noisy_moments
+from uptack.multivariate.row_sums import Sample, Squares, Step, products
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.steps import Sample
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.progress import steps
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -174,7 +193,7 @@ def scatter(
 
     **Theorem.** Three kinds of steps, each private for its part of ε whatever the rows: scales and centres of all
     columns, drawn by inverse sensitivity (`uptack.multivariate.standardise`), and up to three sums Σuuᵀ of directions u
-    of rows, with matrix Laplace noise (`uptack.multivariate.signs`). The parts add up to at most ε.
+    of rows, with matrix Laplace noise (`uptack.multivariate.scatter`). The parts add up to at most ε.
 
     Up to noise it is the location and scatter of the multivariate Cauchy law, scaled so that normal rows get their
     covariance matrix: tails and outliers hardly count. `value.correlation`, `value.principal_axes()`,
@@ -182,7 +201,7 @@ def scatter(
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
     With `person=` a person adds the mean of what her rows would, and numbers of rows are numbers of people
-    (`uptack.multivariate.steps`).
+    (`uptack.multivariate.row_sums`).
 
     ⊥, which costs nothing where the number of rows is public, where the noise would be as large as the answer.
 
@@ -271,3 +290,92 @@ def rows_advised(columns: int, account: Account) -> Advice:
     scales = rows_for_scales(columns, account.epsilon * SHARES[0], account)
     signs = noise_edge(columns + 1, USELESS, account, float(account.epsilon * SHARES[2]))
     return Advice(n=math.ceil(1.05 * max(scales, signs)))
+
+
+# ------------------------------------------------------------------------------------------------------- directions
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Coordinates A, A without gentleness, how many rounds led there, and the last round's eigenvalues and edge."""
+
+    coordinates: Floats
+    full: Floats
+    rounds: int
+    eigenvalues: Floats
+    edge: float
+
+    @property
+    def scatter(self) -> Floats:
+        """A⁻¹A⁻ᵀ, up to a factor: rows are round in the coordinates of A."""
+        inverse = np.linalg.inv(self.full)
+        found: Floats = inverse @ inverse.T
+        return found
+
+
+def noise_edge(dimension: int, rows: float, account: Account, epsilon: float) -> float:
+    """The largest eigenvalue of the noise in d/n·Σuuᵀ, whose eigenvalues have a mean of 1."""
+    return edge(dimension) * dimension * moved(account) / (rows * epsilon)
+
+
+def floored(matrix: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+    """Eigenvalues drawn to their mean, by the part of their variance that is noise (Ledoit and Wolf 2004), and brought
+    to at least the edge of their noise; the vectors; and the eigenvalues as they were.
+    """
+    raw, vectors = np.linalg.eigh(matrix)
+    noise = least * deviation(len(matrix)) / edge(len(matrix))
+    part = min(1.0, noise**2 / max(float(np.var(raw)), 1e-300))
+    return np.maximum((1 - part) * raw + part * float(np.mean(raw)), least), vectors, raw
+
+
+def _gentle(values: Floats, gentle: float, least: float) -> Floats:
+    """Eigenvalues from `gentle` to 1 as 1, smaller ones over it; those at the edge of the noise as they are."""
+    held = np.where(values > 1, values, np.minimum(values / gentle, 1.0))
+    return np.asarray(np.where(values <= 1.2 * least, np.minimum(values, held), held), np.float64)
+
+
+def whitened(
+    rows: Sample, frame: Frame, n: float | None, rounds: int, account: Account, *, gentle: float = 1.0
+) -> Shape:
+    """Up to so many rounds, each with an equal part of the account; fewer where all eigenvalues are above `gentle`.
+
+    n is the number of rows where it is public, and else what the trace says.
+    """
+    d, part = frame.width, account.part(Fraction(1, rounds))
+    power, coordinates = (d + 2) / d, np.eye(d)
+    with steps("round", rounds, inner=True) as show:
+        for done in range(1, rounds + 1):
+            show()
+            (total,) = rows.sums(directions(frame, coordinates))
+            found = noisy_moments(total, part)
+            size = max(float(np.trace(found)), 1.0) if n is None else n
+            least = noise_edge(d, size, account, float(part.epsilon))
+            values, vectors, raw = floored(found * d / size, least)
+            full = _rounder(coordinates, values**power, vectors)
+            coordinates = _rounder(coordinates, _gentle(values, gentle, least) ** power, vectors)
+            if done == rounds or raw[0] > max(gentle, least):
+                break
+    if n is None and frame.leading:
+        counted(size, d, part)
+    return Shape(coordinates, full, done, raw, least)
+
+
+def directions(frame: Frame, coordinates: Floats) -> Step:
+    """uuᵀ of every row, in integers."""
+    return lambda batch: [Squares(bounded(products(coordinates, frame.standardised(batch))))]
+
+
+def counted(trace: float, dimension: int, part: Account) -> None:
+    """The number of complete rows, which the trace of a released matrix tells: it comes with the answer.
+
+    With an intercept every row has a direction u, of length (Λ - d)/Λ but for the rounding of its entries, which moves
+    the number by less than one row in 50,000 and is left out.
+    """
+    rows = round(trace * (LENGTH / (LENGTH - dimension)) ** 2)
+    part.bought(rows, TraceNoise(dimension, float(moved(part) / part.epsilon)))
+
+
+def _rounder(coordinates: Floats, values: Floats, vectors: Floats) -> Floats:
+    """L⁻¹·A for LLᵀ with these eigenvalues."""
+    matrix = (vectors * values) @ vectors.T
+    return np.tril(np.linalg.solve(np.linalg.cholesky((matrix + matrix.T) / 2), coordinates))

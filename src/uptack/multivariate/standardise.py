@@ -1,7 +1,7 @@
 """A scale and a centre for every column, all of them in one private draw each: then columns are of like size.
 
 **Scales.** Rows are paired at random, and |x_i - x_j| is rounded to a power of two. The scale is the median of those
-that are not 0. A row is in at most one pair (`uptack.multivariate.steps`), so by the lemma of `uptack.multivariate.
+that are not 0. A row is in at most one pair (`uptack.multivariate.row_sums`), so by the lemma of `uptack.multivariate.
 levels` one row moves the score of every power by at most 1.
 
 *Columns that are nearly always constant* have few pairs that differ, N of them, and no scale to be found. With a public
@@ -25,10 +25,10 @@ import numpy as np
 
 from uptack.account import Account
 from uptack.mechanisms.inverse_sensitivity import Boxes, steps_needed
-from uptack.multivariate.levels import Integers, Levels, drawn, falling, intervals, stacked
-from uptack.multivariate.pairs import MOST
-from uptack.multivariate.steps import Sample, Whole
+from uptack.multivariate.private_sums import Levels, drawn, falling, intervals, stacked
+from uptack.multivariate.row_sums import MOST, Sample, Whole
 from uptack.table.exact_sum import Floats
+from uptack.table.unit import Integers
 
 POWERS = 1022
 """Scales are from 2^-1022 to 2^1022, so that 1/scale is a float, too. No float is far beyond the upper end. A column at
@@ -121,7 +121,7 @@ def scales(rows: Sample, columns: Sequence[int], slots: int | None, account: Acc
     steps, wanted = SCALES.steps(each, len(chosen)), pairs_wanted(len(chosen), each)
     most = max(MOST, AMPLE * wanted)
     (counts,) = rows.pairs(lambda a, b: _exponents(a[chosen], b[chosen]), slots, account, most)
-    boxes = SCALES.boxes(*stacked([scale_ends(line, wanted, steps) for line in counts]))
+    boxes = SCALES.boxes([scale_ends(line, wanted, steps) for line in counts])
     levels = [SCALES.level(copy) for copy in drawn(boxes, account)]
     return [2.0 ** (level - POWERS) if 0 < level < DROPPED else None for level in levels]
 

@@ -25,12 +25,10 @@ from uptack.reach import LStatistic
 from uptack.reach.hampel_certificate import LARGEST, GridCell
 from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
-from uptack.regression.block_assignment import BlockedDesign
+from uptack.regression.block_assignment import BlockedDesign, in_memory
 from uptack.regression.block_fits import fit_blocks
-from uptack.regression.design_matrix import in_memory
-from uptack.regression.hampel import MOST, SHORTCUT, WIDTHS
+from uptack.regression.hampel import LONGER, MOST, SHORTCUT, STEPS, WIDTHS, CellProposal, CellTest, FittedRows, RowTest
 from uptack.regression.hampel_fit import minimiser, normalised
-from uptack.regression.hampel_test import LONGER, STEPS, CellProposal, CellTest, FittedRows, RowTest
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -83,7 +81,7 @@ def R_H(
     11ε for p = 2, with Lap(1/ε), a threshold of ln(n²) + 2, and Lap(h_d/ε): none of them is enough.)
 
     A_2 is the lower bound of `uptack.reach.hampel_certificate`, which has the same constant;
-    `uptack.regression.hampel_test` proves the test, for each grid as for all. For more than 4 columns the reply is ⊥,
+    `uptack.regression.hampel` proves the test, for each grid as for all. For more than 4 columns the reply is ⊥,
     and costs nothing.
 
     >>> from uptack import SeededEntropy

@@ -5,7 +5,7 @@ The estimators need scikit-learn (`pip install "uptack[sklearn]"`) and are loade
 
 from typing import Any
 
-from uptack.regression.coefficient_plot import plot_coefficients
+from uptack.regression.coefficients import plot_coefficients
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from uptack.regression import regression_estimators
+        from uptack.regression import estimators
     except ImportError as error:
         raise ImportError(f'{name} needs scikit-learn: pip install "uptack[sklearn]"') from error
-    return getattr(regression_estimators, name)
+    return getattr(estimators, name)

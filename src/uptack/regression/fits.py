@@ -1,69 +1,215 @@
-"""A fit by bounded sums: from columns to released coefficients with their standard errors, or ⊥."""
+"""From the call of a regression by bounded sums to coefficients with their standard errors, or ⊥."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from uptack.account import Outcome
+from uptack import checks
+from uptack.account import Account, Outcome
+from uptack.errors import InvalidArgument
+from uptack.exact import Rational
 from uptack.labels import label
-from uptack.multivariate.entrance import Sized, buy_size, complete_rows, framed
+from uptack.multivariate.entrance import (
+    COUNT,
+    MISSING,
+    Sized,
+    binary_columns,
+    buy_size,
+    complete_rows,
+    framed,
+    read_design,
+)
+from uptack.multivariate.private_sums import EDGE, moved
+from uptack.multivariate.row_sums import Sample
 from uptack.multivariate.standardise import Frame
-from uptack.multivariate.steps import Sample
+from uptack.privacy import SUBSTITUTE
 from uptack.progress import steps
-from uptack.regression.coefficient_summary import LinearErrors, RegressionRelease
-from uptack.regression.fit_requests import FitRequest
-from uptack.regression.regression_options import coefficient_names
+from uptack.regression.coefficients import LinearErrors, RegressionRelease, coefficient_names
+from uptack.regression.formulas import DesignColumns, Draft, designed
+from uptack.regression.formulas.grammar import MOST
+from uptack.regression.losses import RegressionLoss
 from uptack.regression.solver import Fit, FitProblem, solve
-from uptack.regression.tuning import CENTRES, UNITS
-from uptack.release import NoReply, Release
+from uptack.regression.tuning import AMPLE, CENTRES, COLUMN_ROWS, OTHER_ROWS, SCATTER, UNITS, USELESS
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics.column_options import Promises
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Column, Columns
 
 HOW = "bounded sums"
+NOISY = 3
+"""Scales of the noise of a number of rows that is bought, which it is below by with a chance of 2.5%."""
+
+LISTING = Fraction(1, 10)
+"""The part of ε that finds the levels of categories, where they are not declared. It takes all of δ."""
+
+WIDEST = 1000
+"""Where the number of rows is secret, it can't say before X is made that there are too few of them: X has at most so
+many columns of found levels."""
+
+FEW = "declared levels, or more rows in each category"
+
+
+class FitOptions(Promises, total=False):
+    """What a regression by bounded sums can be told beside what it promises.
+
+    - `fit_intercept`: whether there is an intercept (True).
+    - `binary`: the predictors that are 0 or 1, by their numbers, or by their names in a frame. They need no private
+      unit. Columns of truth values in a frame are known to be.
+    - `formula`: response and predictors of a frame, as in "price ~ log(carat) + C(cut)" (`uptack.regression.formulas`).
+    - `levels`: the levels of its categories. Where they are not declared, `delta` finds those with enough rows, for a
+      tenth of ε.
+    - `missing`: "error" (default) tells the curator. With "drop" ("ignore" is the same) a row without all its values
+      contributes nothing, and the number of complete rows is bought for 2% of ε.
+    """
+
+    fit_intercept: bool
+    binary: Any
+    formula: Any
+    levels: Any
+    missing: str
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What is asked of X and y: a loss, what is public of X, how to treat missing values, and what may be spent."""
+
+    loss: RegressionLoss
+    design: DesignColumns
+    missing: str
+    account: Account
+
+    @staticmethod
+    def of(loss: RegressionLoss, design: DesignColumns, account: Account, options: Mapping[str, Any]) -> FitRequest:
+        """What a call says, with a formula or without."""
+        missing = checks.choice("missing", options.get("missing", "error"), MISSING)
+        intercept = bool(options.get("fit_intercept", True)) and design.intercept
+        return FitRequest(loss, replace(design, intercept=intercept), missing, account)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the number of complete rows is secret, and has to be bought."""
+        return self.missing != "error" or not self.account.adjacency.size_is_public
+
+    def least(self, columns: int, account: Account) -> int:
+        """The least n with a fit of so many columns: units are right, and noise does not cover the scatter matrix."""
+        drawn, d = columns + (not self.loss.binary) - len(self.design.binary), columns + 2
+        units = math.ceil((COLUMN_ROWS * drawn + OTHER_ROWS) * account.rows / (account.epsilon * UNITS))
+        return max(units, math.ceil(EDGE * d**2 * moved(account) / float(account.epsilon * SCATTER) / USELESS))
+
+    def advice(self, columns: int, other: str = "", known: int = 0) -> Advice:
+        """What would likely get a reply, where a public number of rows, if there is one, did not.
+
+        Where n is bought: for what that leaves of ε, with room for its noise.
+        """
+        account, room = self.account, 0
+        if self.counted:
+            room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
+            account = account.allot(account.epsilon * (1 - COUNT))
+        return Advice(n=max(math.ceil(AMPLE * (self.least(columns, account) + room)), known), other=other)
+
+    def refusal(self, columns: int, other: str = "", known: int = 0) -> Outcome[Any]:
+        """⊥ with that advice."""
+        return Outcome.refusal(HOW, self.advice(columns, other, known))
+
+
+def regress(
+    name: str, loss: RegressionLoss, x: Any, y: Any, epsilon: Rational, options: Mapping[str, Any]
+) -> Release[Floats] | NoReply:
+    """The fit of a loss, for `FitOptions`.
+
+    **Theorem.** Without categories to be found it is that of `uptack.regression.solver`: ε, and δ is refused.
+    With some a tenth of ε and all of δ finds their levels (`Draft.found`), the fit is 9ε/10-private given these, and by
+    composition the whole is (ε, δ)-private. All of it is written down on one account.
+    """
+    account = Account.open(
+        name,
+        epsilon,
+        options.get("delta", 0),
+        adjacency=options.get("adjacency", SUBSTITUTE),
+        rows_per_person=options.get("rows_per_person", 1),
+        entropy=options.get("entropy"),
+    )
+    if isinstance(x, Draft):
+        return _listed(loss, x, account, options)
+    public = options.get("formula")
+    if public is not None and not isinstance(public, DesignColumns):  # a group, in a session
+        x, y, public = designed(public, x, options.get("levels"), by=True)
+    if account.delta:
+        fix = "All groups, and all levels of categories, are given."
+        must = "left out but for unknown groups, or unknown levels of categories"
+        raise InvalidArgument("delta", must, checks.describe(account.delta), fix)
+    design, response = read_design(x, y)
+    public = public or DesignColumns((), binary_columns(options.get("binary"), len(design)), intercept=True)
+    return fit(design, response, FitRequest.of(loss, public, account, options))
+
+
+def _listed(
+    loss: RegressionLoss, draft: Draft, account: Account, options: Mapping[str, Any]
+) -> Release[Floats] | NoReply:
+    """⊥ by public numbers, before any row is looked at; then the levels, and the fit with these."""
+    listing = account.allot(account.epsilon * LISTING, account.delta)
+    rest = account.allot(account.epsilon - listing.epsilon)
+    public, public_size = draft.columns(), account.adjacency.size_is_public
+    request, wide = FitRequest.of(loss, public, rest, options), max(len(public.names), 1)
+    if public_size and draft.size < request.least(wide, rest):
+        return account.close(request.refusal(wide))
+    account.begin()
+    levels, notes = draft.found(listing)
+    if (wide := draft.width(levels)) > MOST:  # before there are names
+        return account.close(request.refusal(wide, FEW))
+    public = replace(draft.columns(levels), notes=notes)
+    request, wide = FitRequest.of(loss, public, rest, options), len(public.names)
+    too_wide = draft.size < request.least(wide, rest) if public_size else wide > WIDEST
+    if not wide or too_wide:  # before X is made
+        return account.close(request.refusal(max(wide, 1), FEW))
+    x, y, _ = draft.made(levels)
+    return fit(x, y, request)
 
 
 def fit(design: Columns, response: Column, request: FitRequest) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the fit."""
     account, width = request.account, len(design)
     if account.adjacency.size_is_public and design.table.size < request.least(width, account):
-        return account.close(Outcome.refusal(HOW, request.advice(width)))
+        return account.close(request.refusal(width))
     account.begin()
-    predictors = (x.clipped() if place in request.binary else x for place, x in enumerate(design))
-    rows = complete_rows(Columns([*predictors, response]), request.missing)
-    names = (*(request.names or (x.name for x in design)), response.name)
+    predictors = (x.clipped() if place in request.design.binary else x for place, x in enumerate(design))
+    rows = complete_rows(Columns([*predictors, response]), request.missing, request.loss.binary)
+    names = (*(request.design.names or (x.name for x in design)), response.name)
     closed = account.close(_outcome(rows, request, names))
     return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
 
 
 def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome[Floats]:
-    columns = rows.width - 1
+    columns, loss = rows.width - 1, request.loss
     size = buy_size(rows, request.account) if request.counted else Sized(rows.size, True, request.account)
     if size.rows < request.least(columns, size.account):
-        return Outcome.refusal(HOW, request.advice(columns))
+        return request.refusal(columns)
     known = 2 * rows.size if request.account.adjacency.size_is_public else 0  # ⊥ does not tell a secret number of rows
     frame = _frame(rows, size, request)
     if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
-        other = f"more rows that differ in {', '.join(constant)}"
-        return Outcome.refusal(HOW, request.advice(columns, other, known))
+        return request.refusal(columns, f"more rows that differ in {', '.join(constant)}", known)
+    problem = FitProblem(rows, frame, request.design.intercept, loss, float(size.rows), size.account)
     try:
         with steps("fit", 4, inner=True) as show:
-            found = solve(
-                FitProblem(rows, frame, request.intercept, request.loss, float(size.rows), size.account), show
-            )
+            found = solve(problem, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
     reply = _answer(found, frame, request, size.rows) if found else "columns in other units"
-    return Outcome.refusal(HOW, request.advice(columns, reply, known)) if isinstance(reply, str) else reply
+    return request.refusal(columns, reply, known) if isinstance(reply, str) else reply
 
 
 def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
     """Units and centres. Without an intercept there are no centres, and a unit is at least as large as its centre."""
-    parts, response = (size.account.part(UNITS), size.account.part(CENTRES)), rows.width - 1
-    binary = (*request.binary, response) if request.loss.binary else request.binary
-    found = framed(rows, size, binary, parts)
-    if request.intercept:
+    parts = size.account.part(UNITS), size.account.part(CENTRES)
+    response = (rows.width - 1,) if request.loss.binary else ()
+    found = framed(rows, size, (*request.design.binary, *response), parts)
+    if request.design.intercept:
         return found
     larger = 2.0 ** np.ceil(np.log2(np.maximum(np.abs(found.centres), 1.0)))
     return Frame(found.kept, found.units * larger, np.zeros_like(found.centres))
@@ -71,22 +217,23 @@ def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
 
 def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int) -> Outcome[Floats] | str:
     """The coefficients in units of their columns; or what a reply would need."""
+    lead = int(request.design.intercept)
     if fit.gross[0] > rows / 2:
         return f"fewer gross errors (about {fit.gross[0]:,.0f} rows)"
     if not fit.converged(request.loss):
         return f"a fit that converges (the last step changed predictors by {fit.moved:.2g})"
-    if fit.hidden[int(request.intercept) :].all():
+    if fit.hidden[lead:].all():
         return "columns that vary more, or follow less from each other"
     unit = float(frame.units[-1]) if request.loss.scaled else 1.0
-    units = np.append(np.full(int(request.intercept), unit), unit / frame.units[:-1])
+    units = np.append(np.full(lead, unit), unit / frame.units[:-1])
     variance = fit.sampling + fit.private + fit.other
     value, errors = fit.beta * units, np.where(fit.hidden, np.inf, np.sqrt(variance) * units)
     if not (np.isfinite(value).all() and errors.all()):
         return "columns in other units"
     shares = np.array([fit.private, fit.unsure**2 / fit.sampling]) / variance
     private, unsure = (tuple(each.tolist()) for each in shares)
-    noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(fit.hidden).tolist()), request.intercept,
+    noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(fit.hidden).tolist()), bool(lead),
                          request.loss.target, fit.gross, private, unsure, len(value))  # fmt: skip
-    usual = coefficient_names(value.size, request.intercept)
-    labels = (*usual[: int(request.intercept)], *request.names) if request.names else usual
-    return Outcome(value, HOW, noise, notes=(*request.notes, *noise.notes()), labels=labels)
+    usual = coefficient_names(value.size, bool(lead))
+    labels = (*usual[:lead], *request.design.names) if request.design.names else usual
+    return Outcome(value, HOW, noise, notes=(*request.design.notes, *noise.notes()), labels=labels)

@@ -1,26 +1,75 @@
-"""Linear regression by bounded sums: least squares or Huber's loss, pure ε, no bounds on the data."""
+"""Linear regression by bounded sums: least squares or Huber's loss, without bounds on the data."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Unpack
 
+import numpy as np
+
 from uptack import checks
-from uptack.account import Account
 from uptack.exact import Rational
 from uptack.grouping import per_group
-from uptack.noise import Entropy
-from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
 from uptack.registry.options import Grouping
-from uptack.regression.formulas import entered
-from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
-from uptack.regression.huber_loss import HuberLoss
-from uptack.regression.least_squares_loss import LeastSquaresLoss
-from uptack.regression.regression_calls import regress
+from uptack.regression.fits import FitOptions, regress
+from uptack.regression.formulas import FORMULA_DESIGN, entered
+from uptack.regression.losses import RegressionLoss
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
 
+CUTOFF = 1.345 / 0.6744897501960817
+"""In medians of |residual|: 1.345 spreads of normal ones, for 95% of the efficiency of least squares (Huber 1964)."""
+
+
+@dataclass(frozen=True)
+class LeastSquaresLoss(RegressionLoss):
+    """ψ = y - η, of curvature 1."""
+
+    target = "the least-squares coefficients of the rows, without gross errors"
+
+    def far_score(self, rest: float, s: float) -> float:
+        """That deviation."""
+        return rest
+
+    def score(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """The residual."""
+        return y - eta
+
+
+@dataclass(frozen=True)
+class HuberLoss(RegressionLoss):
+    """ψ = y - η, brought to within ±1.345/0.6745·s."""
+
+    target = (
+        "the coefficients of Huber's loss, with a cutoff of 1.345 spreads of the residuals (median |residual|/0.6745)"
+    )
+    curved, near, typical = True, Fraction(1, 2), 0.8
+
+    def far_score(self, rest: float, s: float) -> float:
+        """The largest."""
+        return CUTOFF * s
+
+    def score(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """The residual, clipped."""
+        return np.clip(y - eta, -CUTOFF * s, CUTOFF * s)
+
+    def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """1 for residuals inside."""
+        return (np.abs(y - eta) < CUTOFF * s).astype(np.float64)
+
+
 LOSSES = {"squares": LeastSquaresLoss(), "huber": HuberLoss()}
+
+
+class LinearOptions(FitOptions, Grouping, total=False):
+    """Those of every regression by bounded sums, and of groups.
+
+    - `standard_errors` is there for callers of the short cut: a fit by bounded sums has them anyway.
+    """
+
+    standard_errors: bool
 
 
 @release(
@@ -34,22 +83,7 @@ LOSSES = {"squares": LeastSquaresLoss(), "huber": HuberLoss()}
     examples=({}, {"fit_intercept": False}),
 )
 def linear_regression(
-    x: Any,
-    y: Any = None,
-    *,
-    epsilon: Rational,
-    delta: Rational = 0,
-    loss: str = "squares",
-    fit_intercept: bool = True,
-    binary: Any = None,
-    formula: Any = None,
-    levels: Any = None,
-    standard_errors: bool = True,
-    missing: str = "error",
-    rows_per_person: int = 1,
-    adjacency: Adjacency = SUBSTITUTE,
-    entropy: Entropy | None = None,
-    **_: Unpack[Grouping],
+    x: Any, y: Any = None, *, epsilon: Rational, loss: str = "squares", **options: Unpack[LinearOptions]
 ) -> Release[Floats] | NoReply:
     """Least-squares coefficients, intercept first, with no bounds on the data: ε-differentially private.
 
@@ -66,20 +100,19 @@ def linear_regression(
     need no private unit. With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and
     `levels` declares the levels of categories (`uptack.regression.formulas`). Where nobody declares them, `delta` finds
     those with enough rows for a tenth of ε: by composition the whole is (ε, δ)-private
-    (`uptack.regression.regression_calls.regress`).
+    (`uptack.regression.fits.regress`).
 
     `result.interval()` is an interval for the population's coefficients. It allows for sampling, however residuals
     spread for different x (White's errors), for privacy noise, and for what clipping may lose. It is infinite for a
     coefficient that is not resolved: one on directions of x that noise hides. `result.summary()` shows all of it.
-    (`standard_errors` is there for callers of the short cut: a fit has them anyway.)
 
     `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing,
     and the number of complete rows is bought for 2% of ε. With `person=` a person adds the mean of what her rows would
     to every sum, so the fit is that of a random row of a random person, and one person moves it as one row does
-    (`uptack.multivariate.steps`). Standard errors hold however the rows of one person depend on each other. Numbers of
-    rows are then numbers of people.
+    (`uptack.multivariate.row_sums`). Standard errors hold however the rows of one person depend on each other. Numbers
+    of rows are then numbers of people.
 
-    ⊥ by public numbers costs nothing, where the number of rows is public: about 3,300/ε rows are needed for three
+    ⊥ by public numbers costs nothing, where the number of rows is public: about 3,500/ε rows are needed for three
     predictors. ⊥ is also the answer, at the price of what was done, where a column varies in too few rows, which is
     named, or where noise hides all slopes.
 
@@ -93,8 +126,4 @@ def linear_regression(
     (True, Privacy(epsilon=1.0))
     """
     chosen = LOSSES[checks.choice("loss", loss, tuple(LOSSES))]
-    account = Account.open(
-        "linear regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
-    )
-    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(chosen, x, y, account, told)
+    return regress("linear regression", chosen, x, y, epsilon, options)

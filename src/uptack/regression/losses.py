@@ -2,7 +2,7 @@
 
 A regression estimates the coefficients β for which Σ (1, x)·ψ(y, η) = 0 with η = (1, x)·β. A loss says what ψ is, the
 *score*; how fast it falls in η, the *curvature*; and where a fit *starts*, given second moments. The solver does the
-rest (`uptack.regression.solver`). `uptack.regression.least_squares_loss` is the shortest example.
+rest (`uptack.regression.solver`). `uptack.regression.linear` has the shortest examples.
 
 Scores and curvatures are computed row by row, by operations that IEEE 754 defines to the last bit. So the logistic
 curve is a polynomial and a power of two, and not a library's: one row's contribution can't depend on where in a batch
@@ -119,3 +119,33 @@ class RegressionLoss(ABC):
     def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
         """-dψ/dη, from 0 to `information`, which it is if nothing else is said."""
         return self.information(eta)
+
+
+# ---------------------------------------------------------------------------------------------------- link functions
+
+LOG2E, LN2 = 1.4426950408889634, 0.6931471805599453
+FARTHEST = 700.0
+_TERMS = tuple(1.0 / np.prod(np.arange(1.0, k + 1)) for k in range(13, -1, -1))
+
+
+def logistic(t: Floats) -> Floats:
+    """1/(1 + e^-t), to about 15 digits, by products, sums, a division and a power of two."""
+    small = _falling(np.abs(t))
+    return np.asarray(np.where(t < 0, small, 1.0) / (1 + small), np.float64)
+
+
+def exponential(t: Floats) -> Floats:
+    """e^t, as exactly, for t up to 700: beyond it is that of 700, and of its reciprocal."""
+    small = _falling(np.abs(t))
+    return np.asarray(np.where(t < 0, small, 1 / small), np.float64)
+
+
+def _falling(t: Floats) -> Floats:
+    """e^-t for t of 0 or more."""
+    away = np.minimum(t, FARTHEST)
+    power = np.rint(np.where(away <= FARTHEST, away, 0.0) * LOG2E)  # NaN stays NaN by what follows
+    rest = power * LN2 - away  # within ln 2/2 of 0
+    total = np.zeros_like(rest)
+    for term in _TERMS:
+        total = total * rest + term
+    return np.asarray(np.ldexp(total, -power.astype(np.int64)), np.float64)

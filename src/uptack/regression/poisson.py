@@ -1,20 +1,55 @@
-"""Poisson regression by bounded sums: rates of counts, pure ε, no bounds on the data."""
+"""Poisson regression by bounded sums: rates of counts, without bounds on the data."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from typing import Any, Unpack
 
-from uptack.account import Account
+import numpy as np
+
 from uptack.exact import Rational
-from uptack.noise import Entropy
-from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.regression.formulas import entered
-from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
-from uptack.regression.poisson_loss import PoissonLoss
-from uptack.regression.regression_calls import regress
+from uptack.regression.fits import FitOptions, regress
+from uptack.regression.formulas import FORMULA_DESIGN, entered
+from uptack.regression.losses import RegressionLoss, ScatterMoments, exponential
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
+
+MOST = 1e150
+"""Larger counts are none: so no product overflows."""
+
+VARIED = 4.0
+"""The largest variance of log-rates to start with."""
+
+
+@dataclass(frozen=True)
+class PoissonLoss(RegressionLoss):
+    """ψ = y - e^η."""
+
+    target = "the coefficients of the logarithm of the mean of y given x, by Poisson's likelihood"
+    scaled, curved = False, True
+    stride = 1.0
+
+    def start(self, moments: ScatterMoments) -> Floats:
+        """For normal x the covariance of x and y over the mean of y is that of x and η (Stein 1981)."""
+        mean = max(moments.mean, 1e-3 * moments.unit)
+        line = moments.slopes() / mean
+        varied = moments.variance(line)
+        line *= math.sqrt(min(1.0, VARIED / max(varied, 1e-300)))
+        return moments.plane(math.log(mean) - min(varied, VARIED) / 2, line)
+
+    def far_score(self, rest: float, s: float) -> float:
+        """Twice the deviation that the model has."""
+        return 2.0
+
+    def information(self, eta: Floats) -> Floats:
+        """μ."""
+        return exponential(eta)
+
+    def score(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """y - μ, for y of 0 or more."""
+        return np.asarray(np.clip(y, 0.0, MOST) - exponential(eta), np.float64)
 
 
 @release(
@@ -26,19 +61,7 @@ from uptack.table.exact_sum import Floats
     examples=({}, {"fit_intercept": False}),
 )
 def poisson_regression(
-    x: Any,
-    y: Any = None,
-    *,
-    epsilon: Rational,
-    delta: Rational = 0,
-    fit_intercept: bool = True,
-    binary: Any = None,
-    formula: Any = None,
-    levels: Any = None,
-    missing: str = "error",
-    rows_per_person: int = 1,
-    adjacency: Adjacency = SUBSTITUTE,
-    entropy: Entropy | None = None,
+    x: Any, y: Any = None, *, epsilon: Rational, **options: Unpack[FitOptions]
 ) -> Release[Floats] | NoReply:
     """Coefficients of the logarithm of a rate, intercept first, without bounds on the data: ε-differentially private.
 
@@ -62,8 +85,4 @@ def poisson_regression(
     >>> bool(np.abs((found.value - [3, 0.5, -0.0004]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    account = Account.open(
-        "Poisson regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
-    )
-    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(PoissonLoss(), x, y, account, told)
+    return regress("Poisson regression", PoissonLoss(), x, y, epsilon, options)

@@ -1,25 +1,74 @@
-"""Quantile regression by bounded sums: pure ε, no bounds on the data. The median is least absolute deviations."""
+"""Quantile regression by bounded sums, without bounds on the data. The median is least absolute deviations."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import NormalDist
+from typing import Any, Unpack
+
+import numpy as np
 
 from uptack import checks
-from uptack.account import Account
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.noise import Entropy
-from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.registry import release
-from uptack.regression.check_loss import CheckLoss
-from uptack.regression.formulas import entered
-from uptack.regression.formulas.formula_reads import FORMULA_DESIGN
-from uptack.regression.regression_calls import regress
+from uptack.regression.fits import FitOptions, regress
+from uptack.regression.formulas import FORMULA_DESIGN, entered
+from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
 
 LEAST = 0.02
 """Quantiles nearer to 0 or 1 have too few rows beyond them for a density that the noise would not cover."""
+
+
+@dataclass(frozen=True)
+class CheckLoss(RegressionLoss):
+    """ψ = 2h·(q - 1[y < η]) for a quantile q.
+
+    Its slope is the density of residuals at 0, from those within h: 1[|y - η| < h]. h is so wide that a share
+    √(q(1 - q))/2 of the rows is that near: a quarter at the median, fewer towards the ends of the residuals.
+    """
+
+    quantile: float
+
+    curved = True
+
+    @property
+    def target(self) -> str:  # type: ignore[override]
+        """With the quantile's name."""
+        return f"the coefficients of the {self.quantile:g}-quantile of y given x (the check loss)"
+
+    @property
+    def near(self) -> Fraction:  # type: ignore[override]
+        """The share of rows within h."""
+        return Fraction(self.typical).limit_denominator(1000)
+
+    @property
+    def typical(self) -> float:  # type: ignore[override]
+        """The same: the curvature is 1 for these rows."""
+        return math.sqrt(self.quantile * (1 - self.quantile)) / 2
+
+    def start(self, moments: ScatterMoments) -> Floats:
+        """The line of least squares, raised to where the quantile of normal residuals is."""
+        line = moments.line()
+        if moments.first == 0:
+            line[0] += NormalDist().inv_cdf(self.quantile) * moments.rest
+        return line
+
+    def far_score(self, rest: float, s: float) -> float:
+        """The largest."""
+        return 2 * s * max(self.quantile, 1 - self.quantile)
+
+    def score(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """2h·(q - 1) below the plane, 2h·q above."""
+        return np.asarray(2 * s * (self.quantile - (y < eta)), np.float64)
+
+    def curvature(self, y: Floats, eta: Floats, s: float) -> Floats:
+        """1 for residuals within h."""
+        return (np.abs(y - eta) < s).astype(np.float64)
 
 
 @release(
@@ -31,20 +80,7 @@ LEAST = 0.02
     examples=({}, {"quantile": 0.9}),
 )
 def quantile_regression(
-    x: Any,
-    y: Any = None,
-    *,
-    epsilon: Rational,
-    delta: Rational = 0,
-    quantile: float = 0.5,
-    fit_intercept: bool = True,
-    binary: Any = None,
-    formula: Any = None,
-    levels: Any = None,
-    missing: str = "error",
-    rows_per_person: int = 1,
-    adjacency: Adjacency = SUBSTITUTE,
-    entropy: Entropy | None = None,
+    x: Any, y: Any = None, *, epsilon: Rational, quantile: float = 0.5, **options: Unpack[FitOptions]
 ) -> Release[Floats] | NoReply:
     """Coefficients of a conditional quantile, intercept first, without bounds on the data: ε-differentially private.
 
@@ -69,17 +105,7 @@ def quantile_regression(
     >>> bool(np.abs((found.value - [3, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    level = level_of(quantile)
-    account = Account.open(
-        "quantile regression", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
-    )
-    told = {"fit_intercept": fit_intercept, "binary": binary, "missing": missing, "formula": formula, "levels": levels}
-    return regress(CheckLoss(level), x, y, account, told)
-
-
-def level_of(quantile: Any) -> float:
-    """A quantile that is not too near to 0 or 1."""
     level = float(checks.probability("quantile", quantile))
     if not LEAST <= level <= 1 - LEAST:
         raise InvalidArgument("quantile", f"from {LEAST} to {1 - LEAST}", level)
-    return level
+    return regress("quantile regression", CheckLoss(level), x, y, epsilon, options)

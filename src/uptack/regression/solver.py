@@ -1,4 +1,4 @@
-"""Regression by bounded sums: one solver for every loss, pure ε, without bounds on the data.
+"""Regression by bounded sums: one solver for every loss, without bounds on the data.
 
 1. *Units and centres* of all columns (`uptack.multivariate.standardise`).
 2. *Scatter* Σaaᵀ of a = (1, x, y), rows cut to a length: coordinates z in which predictors are about round; a start.
@@ -13,9 +13,17 @@ The gradient of a row is clipped by its length, and not its predictors and its r
 length that leaves out a few hundred rows is half the product of both factors' ends. So a clip that touches hardly any
 row is affordable, and what is estimated is the estimate without privacy, not one with other weights.
 
+**Rows.** A row (x, y) is standardised to a = (1, x, y) in units of its columns. A row with a value beyond `GROSS` units
+is a gross error and contributes nothing. In the coordinates z = B·(1, x) it has a weight w², with w = min(1, R/|u|) and
+u = z·√i for the information i at an earlier fit: a function of x alone. Then
+
+    H = Σ κ·w²·zzᵀ,   g = Σ w²·z·ψ(y, η) cut to the length T,   η = zᵀb.
+
+All of it is elementwise arithmetic, so that what one row contributes does not depend on others in its batch.
+
 **Theorem.** Each sum is private for its part of ε, whatever the rows hold, given what was released before
-(`uptack.regression.private_sums`). All else is computed from released numbers, and is fixed before rows are read again.
-The parts add up to at most ε on every path. ∎
+(`uptack.multivariate.private_sums`). All else is computed from released numbers, and is fixed before rows are read
+again. The parts add up to at most ε on every path. ∎
 """
 
 from __future__ import annotations
@@ -28,26 +36,114 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
-from uptack.multivariate.bounded import moved
-from uptack.multivariate.standardise import Frame
-from uptack.multivariate.steps import Sample, lengths, products
-from uptack.progress import Step as Show
-from uptack.regression import tuning
-from uptack.regression.fit_rows import FitRows, RowWeights, cut
-from uptack.regression.losses import RegressionLoss, ScatterMoments
-from uptack.regression.private_sums import (
+from uptack.multivariate.private_sums import (
+    EDGE,
+    NEAR_SIZES,
+    NEXT_SIZES,
     NoisyMatrix,
-    far_pair,
-    far_quantile,
-    farther_quantile,
+    far_quantiles,
     gradient,
+    moved,
     second_moments,
     variances,
 )
+from uptack.multivariate.row_sums import Sample, lengths, products
+from uptack.multivariate.standardise import Frame
+from uptack.progress import Step as Show
+from uptack.regression import tuning
+from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.table.exact_sum import Floats
 
 Flags = NDArray[np.bool_]
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
+
+
+@dataclass(frozen=True, eq=False)
+class RowWeights:
+    """w² of a row: from R, its coordinates and an earlier fit."""
+
+    coordinates: Floats
+    b: Floats
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class FitRows:
+    """Standardised rows in the coordinates B, for a loss. `first` is 0 with an intercept and 1 without."""
+
+    frame: Frame
+    first: int
+    loss: RegressionLoss
+    coordinates: Floats
+    weights: RowWeights | None = None
+
+    def standardised(self, batch: Floats) -> tuple[Floats, Flags]:
+        """a, with zeros for gross errors, and which rows these are."""
+        a = self.frame.standardised(batch)
+        gross: Flags = np.any(np.abs(a[1:]) > tuning.GROSS, axis=0)
+        return np.asarray(np.where(gross, 0.0, a)) if gross.any() else a, gross
+
+    def scatter(self, batch: Floats) -> Floats:
+        """(1, x, y)."""
+        return self.standardised(batch)[0]
+
+    def _split(self, batch: Floats) -> tuple[Floats, Floats, Floats, Flags]:
+        """(1, x), z, y and gross errors."""
+        a, gross = self.standardised(batch)
+        y = a[-1] if self.loss.scaled else np.where(gross, 0.0, batch[-1])
+        return a[self.first : -1], products(self.coordinates, a[self.first : -1]), y, gross
+
+    def _squared(self, predictors: Floats) -> Floats:
+        """w²."""
+        if self.weights is None:
+            return np.ones(predictors.shape[1])
+        u = _informed(self.loss, products(self.weights.coordinates, predictors), self.weights.b)
+        return np.asarray(np.minimum(1.0, self.weights.radius / np.maximum(u, 1e-300)) ** 2)
+
+    def sizes(self, batch: Floats, b: Floats) -> Floats:
+        """|u|."""
+        return _informed(self.loss, self._split(batch)[1], b)
+
+    def residuals(self, batch: Floats, b: Floats) -> Floats:
+        """|y - η|."""
+        _, z, y, _ = self._split(batch)
+        return np.asarray(np.abs(y - products(b[None], z)[0]))
+
+    def scores(self, batch: Floats, b: Floats, s: float) -> Floats:
+        """|ψ|/√i."""
+        _, z, y, _ = self._split(batch)
+        eta = products(b[None], z)[0]
+        return np.asarray(np.abs(self.loss.score(y, eta, s)) / np.sqrt(np.maximum(self.loss.information(eta), 1e-300)))
+
+    def equations(self, batch: Floats, b: Floats, s: float, balance: float, longest: float) -> Floats:
+        """v = (√i·z, balance·ψ/√i), whose second moments are normal equations; with a line more that has the largest
+        length for gross errors, which are 0 else.
+        """
+        _, z, y, gross = self._split(batch)
+        eta = products(b[None], z)[0]
+        root = np.sqrt(np.maximum(self.loss.information(eta), 1e-300))
+        score = np.where(gross, 0.0, self.loss.score(y, eta, s) / root)
+        return np.vstack([z * root, balance * score, np.where(gross, longest, 0.0)])
+
+    def curved(self, batch: Floats, b: Floats, s: float) -> Floats:
+        """w·z·√κ, whose second moments are H."""
+        predictors, z, y, _ = self._split(batch)
+        curvature = self.loss.curvature(y, products(b[None], z)[0], s)
+        return np.asarray(z * np.sqrt(np.maximum(curvature, 0.0) * self._squared(predictors)))
+
+    def gradients(self, batch: Floats, b: Floats, s: float) -> Floats:
+        """w²·z·ψ."""
+        predictors, z, y, _ = self._split(batch)
+        return np.asarray(z * (self.loss.score(y, products(b[None], z)[0], s) * self._squared(predictors)))
+
+
+def _informed(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
+    return np.asarray(lengths(z) * np.sqrt(loss.information(products(b[None], z)[0])))
+
+
+def cut(vectors: Floats, longest: float) -> Floats:
+    """Vectors of at most this length."""
+    return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(lengths(vectors), 1e-300)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +328,7 @@ def begin(problem: FitProblem) -> FitState:
     """Second moments S of (1, x, y): coordinates z = B·(1, x) in which those of the predictors are 1, and a start."""
     frame, loss, d, first = problem.frame, problem.loss, problem.frame.width, int(not problem.intercept)
     rows = FitRows(frame, first, loss, np.eye(d - 1 - first))
-    spare = tuning.LONG_ROWS / (tuning.EDGE * d**2 * problem.noise(tuning.SCATTER))
+    spare = tuning.LONG_ROWS / (EDGE * d**2 * problem.noise(tuning.SCATTER))
     longest = math.sqrt(d * min(max(spare, 1.0), tuning.LONGEST))
     found = second_moments(problem.rows, rows.scatter, longest, problem.n, problem.account.part(tuning.SCATTER))
     values, axes, _ = spectrum(found, d - 1)
@@ -250,11 +346,9 @@ def spread(problem: FitProblem, state: FitState) -> FitState:
     """The spread of residuals, of a loss that has one."""
     if not problem.loss.near:
         return state
-    n, beyond = problem.n, float(1 - problem.loss.near) * problem.n
-    part = problem.account.part(tuning.SPREAD)
-    return replace(
-        state, s=far_quantile(problem.rows, lambda batch: state.model.residuals(batch, state.b), beyond, n, 1.0, part)
-    )
+    part, beyond = problem.account.part(tuning.SPREAD), float(1 - problem.loss.near)
+    (s,) = far_quantiles(problem.rows, lambda batch: [state.model.residuals(batch, state.b)], beyond, part)
+    return replace(state, s=s)
 
 
 def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tuple[float, float]]:
@@ -267,15 +361,13 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     usual, least = math.sqrt(p * state.information), loss.far_score(state.start.rest, state.s)
 
     def sizes(batch: Floats) -> list[Floats]:
-        return [state.sizes(batch) * (1 / usual), state.model.scores(batch, state.b, state.s) * (1 / least)]
+        return [state.sizes(batch), state.model.scores(batch, state.b, state.s)]
 
-    radius, score = far_pair(rows, sizes, beyond, n, account.part(tuning.RADII))
-    radius, score = radius * usual, max(score, 1.0) * least
+    radius, score = far_quantiles(rows, sizes, beyond / n, account.part(tuning.RADII), (usual, least), NEAR_SIZES)
+    score = max(score, least)
     balance = tuning.BALANCE * radius / score
     squared = tuning.BOTH * radius**2
-    squared *= min(
-        max(tuning.WIDER * state.information / (tuning.EDGE * (p + 2) * noise * squared), 1.0), tuning.WIDEST
-    )
+    squared *= min(max(tuning.WIDER * state.information / (EDGE * (p + 2) * noise * squared), 1.0), tuning.WIDEST)
     longest = math.sqrt(squared)
     found = second_moments(
         rows, lambda batch: state.model.equations(batch, state.b, state.s, balance, longest),
@@ -296,17 +388,15 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     n, p, rows, noise = problem.n, state.b.size, problem.rows, problem.noise(tuning.HESSIAN)
     beyond = problem.rank(tuning.RADIUS, p**2 * noise * n / 2, 0.1)
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
-    radius = far_quantile(rows, state.sizes, beyond, n, anchor, problem.account.part(tuning.RADIUS))
+    part = problem.account.part(tuning.RADIUS)
+    (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], beyond / n, part, (anchor,))
     squared = radius**2
-    squared *= min(max(tuning.WIDER * state.steeper / (tuning.EDGE * p * noise * squared), 1.0), tuning.WIDEST)
+    squared *= min(max(tuning.WIDER * state.steeper / (EDGE * p * noise * squared), 1.0), tuning.WIDEST)
     model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, math.sqrt(squared)))
     found = second_moments(
-        rows,
-        lambda batch: model.curved(batch, state.b, state.s),
-        math.sqrt(squared),
-        n,
-        problem.account.part(tuning.HESSIAN),
-    )
+        rows, lambda batch: model.curved(batch, state.b, state.s),
+        math.sqrt(squared), n, problem.account.part(tuning.HESSIAN),
+    )  # fmt: skip
     values, axes, hidden = spectrum(found, p)
     hessian = Hessian(values, hidden, found.entry, state.information, beyond / n)
     return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
@@ -318,11 +408,13 @@ def measure_tail(problem: FitProblem, state: FitState) -> Tail:
     least = tuning.TAIL_ROWS * problem.noise(problem.last) * n * math.sqrt(p * (p + 1))
     beyond = problem.rank(tuning.FAR, least, 1 / 12)
 
-    def sizes(batch: Floats) -> Floats:
-        return lengths(state.gradients(batch))
+    def sizes(batch: Floats) -> list[Floats]:
+        return [lengths(state.gradients(batch))]
 
-    near = far_quantile(problem.rows, sizes, tuning.NEARER * beyond, n, math.sqrt(p), account.part(tuning.NEAR))
-    return Tail(near, farther_quantile(problem.rows, sizes, beyond, n, near, account.part(tuning.FAR)), beyond)
+    share = tuning.NEARER * beyond / n
+    (near,) = far_quantiles(problem.rows, sizes, share, account.part(tuning.NEAR), (math.sqrt(p),))
+    (far,) = far_quantiles(problem.rows, sizes, beyond / n, account.part(tuning.FAR), (near,), NEXT_SIZES)
+    return Tail(near, far, beyond)
 
 
 def clip(problem: FitProblem, tail: Tail, p: int, share: Fraction) -> float:
@@ -337,8 +429,8 @@ def clip(problem: FitProblem, tail: Tail, p: int, share: Fraction) -> float:
 def newton(problem: FitProblem, state: FitState, tail: Tail, share: Fraction) -> tuple[FitState, NewtonStep]:
     """A step by a gradient of clipped rows, for a Hessian that was 1."""
     longest, rows = clip(problem, tail, state.b.size, share), problem.n * state.steeper
-    found = gradient(problem.rows, state.gradients, longest, problem.account.part(share))
-    change, noise = found.total / rows, found.deviation / rows
+    total, deviation = gradient(problem.rows, state.gradients, longest, problem.account.part(share))
+    change, noise = total / rows, deviation / rows
     step = NewtonStep(change, part_kept(change, noise * math.sqrt(change.size)), noise, longest)
     return state.stepped(step.part * change), step
 

@@ -32,9 +32,6 @@ RANK = 12.0, 16.0
 """Over the ε of a draw: the least number of rows beyond a far quantile, and beyond two in one draw. It is far too large
 with a chance of e^-6."""
 
-EDGE, WIDTH = 1.67, 0.71
-"""Times d, in units of the noise: the largest eigenvalue of matrix Laplace noise, and the root mean square of all."""
-
 LONG_ROWS, LONGEST = 0.02, 25.0
 """Rows of the scatter matrix are cut to the squared length d, or to more, up to the second times d, while the noise's
 edge is below the first part of its mean eigenvalue."""

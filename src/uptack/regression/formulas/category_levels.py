@@ -1,4 +1,4 @@
-"""The levels of categories: declared, or found privately. They are never read off the rows.
+"""The levels of categories, declared or found privately, and the two classes of a response: never read off rows.
 
 *Declared* levels are given, or listed by the type of a column. A row with another value is a missing one.
 
@@ -23,8 +23,40 @@ from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.mechanisms.integer_noise import noisy_integer
 from uptack.noise import IntegerLaplace
-from uptack.table.protocol import Counts
+from uptack.table.protocol import Column, Counts
+from uptack.table.values.entrance import field
 from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
+
+Classes = tuple[Any, Any]
+WHOLE = 2**53
+"""From here on a float may stand for several integers, and engines hand on floats."""
+
+
+def two_classes(classes: Any) -> Classes:
+    """Two values that differ."""
+    given = tuple(classes) if isinstance(classes, list | tuple | np.ndarray) else ()
+    plain = all(isinstance(one, str | bool | int | float | np.generic) for one in given)
+    both = {canonical(one) for one in given} if plain else set()
+    if len(given) != 2 or len(both) != 2 or None in both:
+        fix = (
+            "Of more than two, each can be fitted against the others: y == 'a' is True or False."
+            if len(both) > 2
+            else ""
+        )
+        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes), fix)
+    if any(isinstance(one, int | float | np.integer | np.floating) and not -WHOLE < one < WHOLE for one in given):
+        raise InvalidArgument("classes", "numbers below 2^53, which floats tell apart", checks.outline(classes))
+    return given[0], given[1]
+
+
+def labels_of(y: Any, classes: Classes) -> Any:
+    """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
+    if isinstance(y, Column):
+        return y.coded(*classes)
+    found = field("y", y, "one column of classes")
+    first, second = (found.equal(one) for one in classes)
+    return np.where(second, 1.0, np.where(first, 0.0, np.nan))
+
 
 OTHERS = "(others)"
 """What the level of all other values is called."""

@@ -1,27 +1,235 @@
-"""How a formula and a table become X and y."""
+"""How a formula and a table become X and y: which columns terms need, and how each row is made, by itself."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, count
 from typing import Any
+
+import numpy as np
 
 from uptack import checks
 from uptack.account import Account
 from uptack.errors import InvalidArgument
-from uptack.regression.formulas import category_levels as leveled
-from uptack.regression.formulas.category_levels import CategoryLevels
-from uptack.regression.formulas.formula_columns import of_data
-from uptack.regression.formulas.grammar import FEWER, MOST, Formula, known, read
-from uptack.regression.formulas.plain_designs import check_response, named
-from uptack.regression.formulas.response_classes import Classes
-from uptack.regression.formulas.row_recipes import Recipe, named_columns
-from uptack.regression.formulas.term_coding import Margin, margins
+from uptack.regression.formulas.category_levels import CategoryLevels, Classes, declared_levels, find_levels
+from uptack.regression.formulas.grammar import FEWER, MOST, Formula, FormulaFactor, known, read
+from uptack.table.exact_sum import Floats
+from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Category, Column, Columns, Read, RowDesign, Table
+from uptack.table.reads import Given, Names, Reads
 from uptack.table.unit import ROW
 from uptack.table.unread import UnreadTable
+from uptack.table.values import containers
+from uptack.table.values.entrance import field
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, labelled
+
+
+@dataclass(frozen=True, eq=False)
+class Named:
+    """A table, the levels that types of its columns list, and its texts that may be categories of any type."""
+
+    table: Table
+    levels: Mapping[str, Any]
+    categorical: frozenset[str]
+
+
+def of_data(data: Any) -> Named:
+    """A table as it is, or that of the columns of a frame or a mapping."""
+    if isinstance(data, Named):
+        return data
+    if hasattr(type(data), "design"):
+        return Named(data, {}, frozenset())
+    columns = list(data.items()) if isinstance(data, Mapping) else containers.frame(data)
+    if columns is None:
+        raise InvalidArgument("X", "a frame, or columns by name, where there is a formula", checks.outline(data))
+    fields = {str(name): field(f"X[{name!r}]", part) for name, part in columns}
+    if len({one.size for one in fields.values()}) > 1:
+        raise InvalidArgument("X", "columns of equal length", "columns of several lengths")
+    enums = {str(name): tuple(part.dtype.categories) for name, part in columns if _is_enum(part)}
+    return Named(MemoryTable.of(fields), enums, frozenset(name for name, one in fields.items() if one.categories))
+
+
+def _is_enum(column: Any) -> bool:
+    """Whether a column's type lists its values: an Enum of polars does."""
+    return containers.package(column) == "polars" and str(getattr(column, "dtype", "")).startswith("Enum")
+
+
+Margin = tuple[tuple[FormulaFactor, ...], dict[FormulaFactor, bool]]
+"""A product of numbers, and of categories with all their levels (True) or all but the first."""
+
+
+def margins(formula: Formula, categories: frozenset[str]) -> list[Margin]:
+    """Which columns each term needs beside those of the terms before: none twice, so that none follows from others.
+
+    A category is a constant and its levels but the first. So a product of categories is a sum over sets of them. Sets
+    that are there already are left out; two that differ by one category make it one with all its levels.
+    """
+    seen: set[tuple[frozenset[FormulaFactor], frozenset[FormulaFactor]]] = set()
+    if formula.intercept:
+        seen.add((frozenset(), frozenset()))
+    found: list[Margin] = []
+    for term in formula.terms:
+        several = tuple(f for f in term if f.category or f.column in categories)
+        plain = tuple(f for f in term if f not in several)
+        sets = [frozenset(s) for k in range(len(several) + 1) for s in combinations(several, k)]
+        new = [s for s in sets if (frozenset(plain), s) not in seen]
+        seen.update((frozenset(plain), s) for s in sets)
+        found += [(plain, {f: one[f] for f in several if f in one}) for one in _merged(new)]
+    return found
+
+
+def _merged(sets: Iterable[frozenset[FormulaFactor]]) -> list[dict[FormulaFactor, bool]]:
+    left = {_key(one): (place, one) for place, one in enumerate(dict.fromkeys(some, False) for some in sets)}
+    factors = {factor for _, one in left.values() for factor in one}
+    for place in count(len(left)):
+        pair = _apart_by_one(left, factors)
+        if pair is None:
+            break
+        short, factor = pair
+        del left[_key(short)], left[_key({**short, factor: False})]
+        left[_key({**short, factor: True})] = place, {**short, factor: True}
+    return [one for _, one in left.values()]
+
+
+Key = frozenset[tuple[FormulaFactor, bool]]
+
+
+def _key(one: dict[FormulaFactor, bool]) -> Key:
+    return frozenset(one.items())
+
+
+def _apart_by_one(
+    left: Mapping[Key, tuple[int, dict[FormulaFactor, bool]]], factors: Iterable[FormulaFactor]
+) -> tuple[dict[FormulaFactor, bool], FormulaFactor] | None:
+    """The first set, and what the first has more of those with one category more. Sets may be thousands: a look-up."""
+    for key, (_, one) in left.items():
+        more = [(left[larger][0], f) for f in factors if f not in one and (larger := key | {(f, False)}) in left]
+        if more:
+            return one, min(more, key=lambda pair: pair[0])[1]
+    return None
+
+
+def named_columns(
+    margin: Margin, kinds: Mapping[str, Kind], levels: Mapping[str, CategoryLevels]
+) -> list[tuple[str, bool]]:
+    """The names of the columns of a margin, one per combination of levels, and whether they are 0 or 1."""
+    plain, several = margin
+    flags = all(bool(factor.column) and kinds[factor.column] == "boolean" for factor in plain)
+    found = [[factor.text for factor in plain]]
+    for factor, full in several.items():
+        labels = levels[factor.column].labels[0 if full else 1 :]
+        found = [[*names, f"{factor.column}[{level}]"] for names in found for level in labels]
+    return [(":".join(names), flags) for names in found]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The columns of X, and y, of columns of a batch: numbers, and the numbers of levels, NaN where a row has none.
+
+    `categories` says how many levels there are. Without a `response` y is read last, as a level: 1 for the `second`.
+
+    **Lemma.** A row becomes the same in memory and in any batch of an engine, to the last bit. *Proof.* Every row is
+    computed by itself, by functions that are defined to the last bit (`uptack.regression.formulas.elementary`). ∎
+    """
+
+    parts: tuple[Margin, ...]
+    response: FormulaFactor | None
+    numbers: tuple[str, ...]
+    categories: Mapping[str, int]
+    second: int = 1
+
+    def __call__(self, lines: Sequence[Floats]) -> list[Floats]:
+        """One line per column of X, and y."""
+        waiting = iter(lines)
+        numbers = {name: next(waiting) for name in self.numbers}
+        places = {name: next(waiting) for name in self.categories}
+        with np.errstate(all="ignore"):
+            made = [one for part in self.parts for one in self._columns(part, numbers, places, lines[0].size)]
+        if self.response is not None:
+            return [*made, self.response.numbers(numbers, lines[0].size)]
+        return [*made, dummy(next(waiting), self.second)]
+
+    def _columns(
+        self, margin: Margin, numbers: Mapping[str, Floats], places: Mapping[str, Floats], size: int
+    ) -> list[Floats]:
+        """The columns of a margin, in the order of `named_columns`."""
+        plain, several = margin
+        product = np.ones(size)
+        for factor in plain:
+            product = product * factor.numbers(numbers, size)
+        found = [product]
+        for factor, full in several.items():
+            place, levels = places[factor.column], range(0 if full else 1, self.categories[factor.column])
+            dummies = [dummy(place, level) for level in levels]
+            found = [one * flags for one in found for flags in dummies]
+        return found
+
+
+def dummy(place: Floats, level: int) -> Floats:
+    """1 for rows of a level, 0 for those of another one, NaN for those of none."""
+    return np.where(np.isnan(place), np.nan, place == level)
+
+
+def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
+    """The names of the columns of a frame, and the numbers of those that are 0 or 1; None of what has no names.
+
+    0 or 1 are columns of truth values, by their types, and those that are declared, by names or by numbers. A column of
+    texts is refused by its type: it is a category, for which a formula has dummies.
+    """
+    names = containers.names(x)
+    if not names:
+        return None
+    kinds = [field(f"X[{name!r}]", part).kind for name, part in containers.frame(x) or ()]
+    for name, kind in zip(names, kinds, strict=True):
+        if kind == "text":
+            fix = f'A formula makes dummies of categories: formula="y ~ {_written(name)}", levels={{{name!r}: [...]}}. '
+            fix += "Texts that are numbers are to be converted first."
+            raise InvalidArgument(f"X[{name!r}]", "a column of numbers", "a column of texts or categories", fix)
+    flags = {place for place, kind in enumerate(kinds) if kind == "boolean"}
+    return names, tuple(sorted(flags | {*numbered(binary, names)}))
+
+
+def _written(name: str) -> str:
+    """A name as it is written in a formula."""
+    return name if name.isidentifier() else f"`{name}`"
+
+
+def numbered(binary: Any, names: Sequence[str]) -> tuple[int, ...]:
+    """The numbers of columns that are given by names or by numbers.
+
+    >>> numbered(["sex", 0], ("age", "dose", "sex"))
+    (0, 2)
+    """
+    given = (
+        [] if binary is None else list(binary) if isinstance(binary, list | tuple | range | np.ndarray) else [binary]
+    )
+    found = set()
+    for one in given:
+        if isinstance(one, str) and one not in names:
+            raise InvalidArgument("binary", f"columns of X, {', '.join(map(repr, names))}", repr(one))
+        if isinstance(one, str) and names.count(one) > 1:
+            raise InvalidArgument("binary", "a number where several columns have one name", repr(one))
+        found.add(names.index(one) if isinstance(one, str) else checks.integer("binary", one, least=0))
+    if found and max(found) >= len(names):
+        must = f"numbers of columns, from 0 to {len(names) - 1}, or their names"
+        raise InvalidArgument("binary", must, max(found))
+    return tuple(sorted(found))
+
+
+def check_response(y: Any) -> None:
+    """Refuses a response that is no column of numbers by its type."""
+    if isinstance(y, str):
+        fix = f"Pass the column itself, frame[{y!r}], or name it in a formula, as in formula='{y} ~ a + b'."
+        raise InvalidArgument("y", "a column of numbers", repr(y), fix)
+    try:
+        kind = "" if y is None or isinstance(y, Column) else field("y", y).kind
+    except InvalidArgument:  # whoever reads it says what is wrong
+        return
+    if kind == "text":
+        fix = "For two classes there is logistic_regression(..., classes=('no', 'yes'))."
+        raise InvalidArgument("y", "a column of numbers", "a column of texts or categories", fix)
 
 
 @dataclass(frozen=True)
@@ -95,7 +303,7 @@ class Draft:
         count = len(self.open)
         each = account.allot(account.epsilon / count, account.delta / count)
         columns = [self.table.column(name) for name in self.open]
-        bought = {one.name: leveled.find_levels(one.name, self.table.counts([one]), one.kind, each) for one in columns}
+        bought = {one.name: find_levels(one.name, self.table.counts([one]), one.kind, each) for one in columns}
         return {name: one for name, (one, _) in bought.items()}, tuple(note for _, note in bought.values())
 
     def made(self, found: Mapping[str, CategoryLevels]) -> tuple[Columns, Column, DesignColumns]:
@@ -170,7 +378,7 @@ def drafted(text: object, data: Any, levels: Any) -> Draft:
     for factor in formula.factors:
         _check_kinds([] if factor.column in categories else factor.columns, kinds)
     listed = {
-        name: leveled.declared_levels(name, declared[name], kinds[name], name in found.categorical)
+        name: declared_levels(name, declared[name], kinds[name], name in found.categorical)
         for name in categories
         if name in declared
     }
@@ -204,7 +412,7 @@ def designed(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Co
     return draft.made({})
 
 
-def names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
+def design_names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
     """The names of the columns of X, where all levels are declared. Looks at no data."""
     table = UnreadTable({name: kinds[name] for name in read(text).columns}, {}, ROW, 0)
     draft = drafted(text, table, levels)
@@ -256,3 +464,71 @@ def entered(
         return (draft,), {**rest, "formula": draft.formula}
     design, response, public = draft.made({})
     return (design, response), {**rest, "formula": public}
+
+
+class FormulaReads(Reads):
+    """A response and its predictors; a formula names them itself, and gets the table."""
+
+    def named(self, names: Names, given: Given) -> Names:
+        """The columns that are asked about: those named, or those of a formula."""
+        if given.get("formula") is None:
+            return names
+        found = tuple(read(given["formula"]).columns)
+        if names and names != found:
+            raise InvalidArgument("columns", "left out where there is a formula", ", ".join(map(repr, names)))
+        return found
+
+    def predictors(self, names: Names, given: Given, kinds: Mapping[str, str]) -> Names:
+        """The names of the columns of X: by a formula with declared levels its own."""
+        if given.get("formula") is None:
+            return names[1:]
+        return design_names(given["formula"], kinds, given.get("levels"))
+
+    def read(self, table: Table, names: Names, given: Given) -> tuple[Any, ...]:
+        """X and y, or the table and nothing."""
+        return super().read(table, names, given) if given.get("formula") is None else (table, None)
+
+    def completed(
+        self, names: Names, given: Given, kinds: Mapping[str, str], levels: Mapping[str, Any], allowed: Names
+    ) -> dict[str, Any]:
+        """A regression on categories is one by a formula, with the levels that are public; truth values are 0 or 1."""
+        found = self._by_formula(names, given, kinds, allowed)
+        if found.get("formula") is None:
+            if "binary" in allowed and names:
+                found |= _binary(names[1:], kinds, found.get("binary"))
+            return found
+        listed = found.get("levels")
+        if isinstance(listed, Mapping | None) and (public := _levels(read(found["formula"]), levels)):
+            found["levels"] = {**public, **(listed or {})}
+        return found
+
+    @staticmethod
+    def _by_formula(names: Names, given: Given, kinds: Mapping[str, str], allowed: Names) -> dict[str, Any]:
+        listed = given["levels"] if isinstance(given.get("levels"), Mapping) else {}
+        several = [name for name in names[1:] if kinds.get(name) == "text" or name in listed]
+        if "classes" in allowed and names and kinds.get(names[0]) == "text":
+            if "classes" not in given:
+                fix = "Pass classes=('no', 'yes') (--class no --class yes). They are not read off the rows."
+                must = f"given where the response, {names[0]!r}, is a text"
+                raise InvalidArgument("classes", must, "nothing", fix)
+            several.append(names[0])
+        if given.get("formula") is not None or not several:
+            return dict(given)
+        return {**given, "formula": Formula.of(names[0], names[1:])}
+
+
+def _binary(names: Names, kinds: Mapping[str, str], told: Any) -> dict[str, Any]:
+    """The numbers of the predictors that are 0 or 1: columns of truth values, and those that are said to be."""
+    found = {*numbered(told, names), *(place for place, n in enumerate(names) if kinds.get(n) == "boolean")}
+    return {"binary": tuple(sorted(found))} if found else {}
+
+
+def _levels(formula: Formula, levels: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """The public levels of the categories in a formula: of texts, and of what C() makes categories of."""
+    some = {name: levels[name] for name in formula.columns if len(levels.get(name, ())) > 1}
+    texts = {name for name, values in some.items() if all(isinstance(level, str) for level in values)}
+    return {name: values for name, values in some.items() if name in formula.categories or name in texts}
+
+
+FORMULA_DESIGN = FormulaReads("design", least=2, most=None)
+"""A response and its predictors, by names or by a formula."""

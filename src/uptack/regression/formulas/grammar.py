@@ -4,13 +4,20 @@
 is a column, a few functions of columns (`FUNCTIONS`), or the categories of one. Transformations that learn from all
 rows (center, scale, poly, splines) are refused by name. So what a row becomes depends on no other row, and whatever
 holds for the rows of X and y holds for those of the table. A result that is no finite number is a missing value.
+
+*Names* of columns may be any texts. Python and formulaic take some for others: Python those with equal compatible
+forms, such as the micro sign and the Greek letter, and formulaic a column 1 for the intercept, or a name in backticks
+for a part of another one. So they are written as words that both leave as they are.
 """
 
 from __future__ import annotations
 
 import ast
+import difflib
+import keyword
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -18,10 +25,126 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.regression.formulas import elementary, refusals
-from uptack.regression.formulas.column_names import escape_names, shown, unescape_name
+from uptack.regression.formulas import elementary
 from uptack.table.exact_sum import Floats
 from uptack.table.values.kinds import number
+
+MARK = "__named__"
+NAMES = re.compile(r"`([^`]*)`|(?:[\w.]|[^\x00-\x7f\s])+")
+"""Names in backticks, and words."""
+MARKED = re.compile(rf"\b{MARK}\w*")
+"""The words that stand for names."""
+
+
+def escape_names(text: str) -> str:
+    """A text in which names in backticks, and those that are not ASCII, are words of hexadecimal digits.
+
+    >>> escape_names("log(`a b`) + x")
+    'log(__named__612062) + x'
+    """
+    return NAMES.sub(_word, text)
+
+
+def _word(found: re.Match[str]) -> str:
+    name, quoted = found[1] or found[0], bool(found[1])
+    if quoted or MARK in name or (name.isidentifier() and not name.isascii()):
+        return MARK + name.encode("utf-8", "surrogatepass").hex()
+    return name
+
+
+def unescape_name(name: str) -> str:
+    """The name that a word stands for."""
+    digits = name.removeprefix(MARK)
+    return bytes.fromhex(digits).decode("utf-8", "surrogatepass") if digits != name else name
+
+
+def shown(text: str) -> str:
+    """A text with all names as they are written: in backticks where they are no words of Python's.
+
+    >>> shown(escape_names("log(`a b`) + `x`"))
+    'log(`a b`) + x'
+    """
+    return MARKED.sub(_written, text)
+
+
+def _written(found: re.Match[str]) -> str:
+    name = unescape_name(found[0])
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`"
+
+
+SHAPE = "a formula such as 'price ~ log(carat) + C(cut) + x:y'"
+CURVES = "It learns from all rows. Write powers out, as in x + I(x**2), or make columns of your own."
+SHIFTS = "It learns from all rows. Take public numbers, as in I((x - 40)/10), or x as it is: no fit hangs on its units."
+FIRST = "Levels are declared with levels={...}, and the first of them is the one that others are compared with."
+INSTEAD = {
+    **dict.fromkeys(("poly", "bs", "cr", "cs", "cc", "te", "ns", "spline"), CURVES),
+    **dict.fromkeys(("center", "scale", "standardize", "Center", "Standardize"), SHIFTS),
+    "Q": "A name that is no word is written in backticks, as in `my col`.",
+    "log": "It has one argument; log2 and log10 have other bases.",
+    "offset": "In a linear fit, subtract it from the response, as in I(y - x) ~ z.",
+    **dict.fromkeys(("hashed", "Treatment", "Sum", "contr.treatment", "contr.sum"), FIRST),
+}
+"""What to write in place of functions that formulaic, patsy or R have."""
+
+
+def refuse_call(name: str, allowed: str) -> InvalidArgument:
+    """A function that is not one of single rows, by its name."""
+    return InvalidArgument("formula", "made of functions of single rows", repr(name), INSTEAD.get(name, allowed))
+
+
+def refuse_part(tree: ast.AST, text: str, allowed: str) -> InvalidArgument:
+    """A part of an expression that is none of the operators that there are."""
+    fix = allowed
+    if isinstance(tree, ast.Compare | ast.BoolOp) or (isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)):
+        fix = "Make a column of truth values of it first, and name that one."
+    elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitXor):
+        fix = "A power is written **, as in I(x**2)."
+    return InvalidArgument("formula", "made of functions of single rows", repr(text), fix)
+
+
+def refuse_category(text: str) -> InvalidArgument:
+    """C() of something else than a column."""
+    return InvalidArgument("formula", "with C() of one column", text, FIRST)
+
+
+def refuse_shape(text: object, found: Any, said: str = "") -> InvalidArgument:
+    """A formula that has not one response and some predictors. `said` is what formulaic says of its syntax."""
+    return InvalidArgument("formula", SHAPE, checks.describe(text), f"{said} {_reason(text, found)}".strip())
+
+
+def syntax(error: Exception) -> str:
+    """What formulaic says of the syntax of a text, without the text."""
+    return str(error).partition("\n")[0] if type(error).__name__ == "FormulaSyntaxError" else ""
+
+
+def _reason(text: object, found: Any) -> str:
+    """What is missing, or too much."""
+    if found is None:
+        dot = isinstance(text, str) and text.replace(" ", "").endswith(("~.", "+."))
+        return "Name all columns in place of the dot." if dot else ""
+    sides = getattr(found, "lhs", None)
+    if sides is None:
+        return "There is no response: it stands before ~."
+    if len(list(sides)) != 1 or len(next(iter(sides)).factors) != 1:
+        return "There must be one response: a column, or a function of columns in I()."
+    if not all(hasattr(term, "factors") for term in found.rhs):
+        return "There is no | here: all predictors are in one sum."
+    return "There is no predictor. Of a response alone there are mean, median and proportion."
+
+
+def refuse_response(name: str) -> InvalidArgument:
+    """C() of the response."""
+    fix = "Two classes are a response by the name alone in logistic_regression, with classes=('no', 'yes')."
+    return InvalidArgument("formula", "with a response of numbers", f"C({name})", fix)
+
+
+def refuse_column(name: str, columns: Iterable[str]) -> InvalidArgument:
+    """A column that there is not."""
+    names = list(columns)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, names))}."
+    return InvalidArgument("formula", "of columns that there are", repr(name), fix)
+
 
 T = TypeVar("T")
 
@@ -121,9 +244,9 @@ def read(text: object) -> Formula:
     products = tuple(term for term in terms if term != (FormulaFactor("1"),))
     (target,) = (_factor(part) for part in response.factors)
     if target.category:
-        raise refusals.of_response(target.column)
+        raise refuse_response(target.column)
     if not products:
-        raise refusals.of_shape(text, formula)
+        raise refuse_shape(text, formula)
     if (target,) in products:
         raise InvalidArgument("formula", "of other predictors than the response", repr(target.text))
     found = Formula(target, products, len(products) < len(terms))
@@ -148,9 +271,9 @@ def _parsed(text: object) -> Any:
     except ImportError:
         raise ImportError('formulas need formulaic: pip install "uptack[formula]"') from None
     except Exception as error:  # of the text alone: no row is known here
-        sound, said = False, shown(refusals.syntax(error))
+        sound, said = False, shown(syntax(error))
     if not sound:
-        raise refusals.of_shape(text, found, said)
+        raise refuse_shape(text, found, said)
     return found
 
 
@@ -237,7 +360,7 @@ def _factor(part: Any) -> FormulaFactor:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
         if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
             return FormulaFactor(text, unescape_name(tree.args[0].id), category=True)
-        raise refusals.of_category(text)
+        raise refuse_category(text)
     _check(tree, text)
     return FormulaFactor(text)
 
@@ -262,8 +385,8 @@ def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
         parts = (tree.operand,)
     if not parts:
         if isinstance(tree, ast.Call):
-            raise refusals.of_call(shown(_function(tree)), ALLOWED)
-        raise refusals.of_part(tree, text, ALLOWED)
+            raise refuse_call(shown(_function(tree)), ALLOWED)
+        raise refuse_part(tree, text, ALLOWED)
     for part in parts:
         _check(part, text, depth + 1)
 
@@ -295,5 +418,5 @@ def _value(tree: ast.AST, table: Mapping[str, Floats]) -> Any:
 def known(columns: Mapping[str, T], name: str) -> T:
     """What there is of a column, by its name."""
     if name not in columns:
-        raise refusals.of_column(name, columns)
+        raise refuse_column(name, columns)
     return columns[name]

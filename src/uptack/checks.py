@@ -40,22 +40,14 @@ LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
     """The argument as a rational that is not beyond the floats."""
-    number = value if type(value) is Fraction else _read(value)
-    if number is None or (_large(number) and abs(number) > LARGEST):
-        raise InvalidArgument(name, must + (", at most 1.8e308" if number is not None else ""), describe(value))
-    return number
-
-
-def _large(number: Fraction) -> bool:
-    """Whether a number may be beyond the floats: found without the long products of a comparison."""
-    return number.numerator.bit_length() - number.denominator.bit_length() > 1000
-
-
-def _read(value: object) -> Fraction | None:
     try:
-        return read(value)
+        number = value if type(value) is Fraction else read(value)
     except ValueError:
-        return None
+        raise InvalidArgument(name, must, describe(value)) from None
+    long = number.numerator.bit_length() - number.denominator.bit_length() > 1000  # comparisons take long products
+    if long and abs(number) > LARGEST:
+        raise InvalidArgument(name, f"{must}, at most 1.8e308", describe(value))
+    return number
 
 
 def positive(name: str, value: object, fix: str = "") -> Fraction:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import uptack
-from uptack.exact.reals import SMALLEST
+from uptack.exact import SMALLEST
 from uptack.statistics.quantile_intervals import _added, beyond, exceeds, rank_bounds
 
 

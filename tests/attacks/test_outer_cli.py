@@ -14,7 +14,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import command_support, main, report_command
-from uptack.privacy.explanation import factor, short
+from uptack.privacy.guarantee import factor, short
 from uptack.report import Output, profile, to_html, write
 
 pytest.importorskip("ibis")

@@ -26,8 +26,21 @@ from uptack.ledger import Entry, Head, Ledger
 from uptack.ledger.admission import Balance, brief
 from uptack.ledger.ledger_entry import FIELDS, digest, short
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy, cost, fair_shares, loss, tight
-from uptack.privacy.loss import Answer, Approximate, Cascade, Composed, Gaussian, Pure, Test, Unit
-from uptack.privacy.loss_encoding import KINDS, decode, encode, rational, rational_text
+from uptack.privacy.loss import (
+    KINDS,
+    Answer,
+    Approximate,
+    Cascade,
+    Composed,
+    Gaussian,
+    Pure,
+    Test,
+    Unit,
+    decode,
+    encode,
+    rational,
+    rational_text,
+)
 
 UNIT = Unit(Test("1/3", 1e-9), Answer(0.5))
 TREES = [

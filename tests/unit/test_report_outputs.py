@@ -13,7 +13,7 @@ import pytest
 import uptack as ut
 from uptack.cli import main
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
-from uptack.privacy.explanation import promise
+from uptack.privacy.guarantee import promise
 from uptack.report import profile, to_json, write
 from uptack.report.output import tables as csv_tables
 from uptack.report.output import to_package

@@ -13,7 +13,7 @@ from uptack.cli.parameter_types import Exact
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import lines
 from uptack.privacy import Adjacency, Privacy
-from uptack.privacy.explanation import promise
+from uptack.privacy.guarantee import promise
 
 LARGEST = 1 << 28
 """The most bytes that a report may have."""

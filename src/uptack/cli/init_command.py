@@ -16,7 +16,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import label
 from uptack.privacy import Adjacency
-from uptack.privacy.explanation import whose
+from uptack.privacy.guarantee import whose
 from uptack.progress import steps
 from uptack.table import schema as schemas
 from uptack.table.csv import cells

@@ -20,7 +20,7 @@ from uptack.cli.command_support import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED,
 from uptack.cli.parameter_types import Exact
 from uptack.errors import UptackError
 from uptack.labels import json_text
-from uptack.privacy.explanation import whose
+from uptack.privacy.guarantee import whose
 
 LEDGER = click.argument("place", metavar="LEDGER")
 DATASET = click.option("--dataset", default="data", show_default=True, help="The data set that the budget is for.")

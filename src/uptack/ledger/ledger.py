@@ -21,7 +21,7 @@ from uptack.ledger.admission import Balance, brief
 from uptack.ledger.entry_chain import Fault, Head, Verification, following, walk
 from uptack.ledger.ledger_entry import GENESIS, Entry, Row, amount, amounts, as_loss, digest, entry, neighbours
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
-from uptack.privacy.explanation import short
+from uptack.privacy.guarantee import short
 from uptack.privacy.loss import Composed, Loss
 
 

@@ -15,8 +15,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from uptack.privacy import Adjacency, Privacy
-from uptack.privacy.loss import Approximate, Loss, Pure
-from uptack.privacy.loss_encoding import decode, decode_adjacency, encode, encode_adjacency, rational, rational_text
+from uptack.privacy.loss import Approximate, Loss, Pure, decode, encode, rational, rational_text
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -101,12 +100,12 @@ def amount(row: Row, prefix: str, relation: Adjacency) -> Privacy:
 
 def details(relation: Adjacency, tree: Loss | None = None) -> str:
     """The adjacency of an entry, and the loss tree of a debit, as canonical JSON."""
-    return canonical({"adjacency": encode_adjacency(relation), "loss": None if tree is None else encode(tree)})
+    return canonical({"adjacency": relation.to_dict(), "loss": None if tree is None else encode(tree)})
 
 
 def neighbours(row: Row) -> Adjacency:
     """The adjacency in the details of a row. In the first entry it is that of the ledger."""
-    return decode_adjacency(json.loads(row["details"])["adjacency"])
+    return Adjacency.from_dict(json.loads(row["details"])["adjacency"])
 
 
 def entry(row: Row, relation: Adjacency) -> Entry:

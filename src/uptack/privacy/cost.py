@@ -63,25 +63,25 @@ def _cost(node: object, adjacency: Adjacency) -> Privacy:
 
 @_cost.register(loss.Pure)
 def _(node: loss.Pure, adjacency: Adjacency) -> Privacy:
-    return Privacy(node.epsilon, 0, adjacency)
+    return Privacy.implied(Fraction(node.epsilon), Fraction(0), adjacency)
 
 
 @_cost.register(loss.BoundedRange)
 def _(node: loss.BoundedRange, adjacency: Adjacency) -> Privacy:
     """(ε, 0): the interval of log-ratios has length ε and holds 0. A mixture keeps P(S) ≤ e^ε·P'(S)."""
-    return Privacy(node.epsilon, 0, adjacency)
+    return Privacy.implied(Fraction(node.epsilon), Fraction(0), adjacency)
 
 
 @_cost.register(loss.Approximate)
 @_cost.register(loss.Gaussian)
 def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
-    return Privacy(node.epsilon, node.delta, adjacency)
+    return Privacy.implied(Fraction(node.epsilon), Fraction(node.delta), adjacency)
 
 
 @_cost.register(loss.Test)
 def _(node: loss.Test, adjacency: Adjacency) -> Privacy:
     """A test alone reveals pass or fail, which is ε-private (Definition 24.2). Its δ counts if a release follows."""
-    return Privacy(node.epsilon, 0, adjacency)
+    return Privacy.implied(Fraction(node.epsilon), Fraction(0), adjacency)
 
 
 @_cost.register(loss.Unit)
@@ -101,10 +101,8 @@ def _(node: loss.Cascade, adjacency: Adjacency) -> Privacy:
     tests = [Fraction(unit.test.epsilon) for unit in node.units]
     answer = max(Fraction(unit.answer.epsilon) if unit.answer else Fraction(0) for unit in node.units)
     epsilon = max(sum(tests), max(tests) + answer) if node.same_answer else sum(tests) + answer
-    return total(
-        [Privacy(epsilon, 0, adjacency)] + [Privacy(0, u.test.delta, adjacency) for u in node.units],
-        adjacency,
-    )
+    delta = sum((Fraction(unit.test.delta) for unit in node.units), Fraction(0))
+    return Privacy.implied(Fraction(epsilon), delta, adjacency)
 
 
 @_cost.register(loss.Composed)
@@ -141,7 +139,7 @@ def _(node: loss.Disjoint, adjacency: Adjacency) -> Privacy:
     worst = max(parts, key=lambda part: part.exact_delta)
     missing = max(part.exact_epsilon for part in parts) - worst.exact_epsilon
     each, k = (worst + Privacy(missing, 0, one)).under(adjacency), node.groups_per_person
-    return Privacy._implied(k * each.exact_epsilon, min(k * each.exact_delta, Fraction(1)), adjacency)
+    return Privacy.implied(k * each.exact_epsilon, min(k * each.exact_delta, Fraction(1)), adjacency)
 
 
 @_cost.register(loss.Partition)
@@ -161,7 +159,7 @@ def _(node: loss.Subsample, adjacency: Adjacency) -> Privacy:
     def amplified() -> arb:
         return (ball(rate) * ball(full.exact_epsilon).expm1()).log1p()
 
-    return Privacy._implied(Real(amplified).bounds()[1], rate * full.exact_delta, adjacency)
+    return Privacy.implied(Real(amplified).bounds()[1], rate * full.exact_delta, adjacency)
 
 
 def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fraction:

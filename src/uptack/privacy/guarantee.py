@@ -1,6 +1,6 @@
 """Privacy as a value: (ε, δ) under an adjacency, computed in rationals and shown as floats that are rounded up.
 
-Adjacency: which tables count as neighbours in a guarantee.
+An adjacency says which tables count as neighbours. `whose` and `promise` say in words who is protected, and how well.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
@@ -114,6 +115,20 @@ class Adjacency:
         rounds = -(-wider.rows_per_person // self.rows_per_person)
         return rounds if self.kind == wider.kind else 2 * rounds
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; `Adjacency.from_dict` reads them.
+
+        >>> Adjacency("substitute", person=("id",)).to_dict()
+        {'kind': 'substitute', 'rows_per_person': 1, 'person': ['id']}
+        """
+        people = {"person": list(self.person)} if self.person else {}
+        return {"kind": self.kind, "rows_per_person": self.rows_per_person, **people}
+
+    @staticmethod
+    def from_dict(written: dict[str, Any]) -> Adjacency:
+        """The adjacency that `to_dict` wrote; its fields are checked again."""
+        return Adjacency(**{**written, "person": tuple(written.get("person", ()))})
+
     def __repr__(self) -> str:
         rows = "" if self.rows_per_person == 1 else f", rows_per_person={self.rows_per_person}"
         return f"Adjacency({self.kind!r}{rows}{f', person={self.person!r}' if self.person else ''})"
@@ -166,10 +181,15 @@ class Privacy:
         object.__setattr__(self, "adjacency", checks.instance("adjacency", adjacency, Adjacency, "an adjacency", fix))
 
     @staticmethod
-    def _implied(epsilon: Fraction, delta: Fraction, adjacency: Adjacency) -> Privacy:
-        """A guarantee that others imply. Its δ may come to 1, which promises nothing and fits no budget."""
-        result = Privacy(epsilon, 0, adjacency)
-        object.__setattr__(result, "exact_delta", min(delta, Fraction(1)))
+    def implied(epsilon: Fraction, delta: Fraction, adjacency: Adjacency) -> Privacy:
+        """A guarantee that a theorem implies, from numbers that have been checked.
+
+        Its δ may come to 1, which promises nothing and fits no budget.
+        """
+        result = object.__new__(Privacy)
+        vars(result).update(
+            exact_epsilon=epsilon, exact_delta=delta if delta <= 1 else Fraction(1), adjacency=adjacency
+        )
         return result
 
     @property
@@ -214,7 +234,7 @@ class Privacy:
         """Basic composition: both parameters add, even if the first answer decides what the second mechanism is."""
         other = self._same_neighbours(other)
         epsilon, delta = self.exact_epsilon + other.exact_epsilon, self.exact_delta + other.exact_delta
-        return Privacy._implied(epsilon, delta, self.adjacency)
+        return Privacy.implied(epsilon, delta, self.adjacency)
 
     def group(self, steps: int) -> Privacy:
         """Group privacy for tables k steps apart: (kε, δ·(1 + e^ε + ... + e^((k-1)ε))), with δ rounded up."""
@@ -222,12 +242,12 @@ class Privacy:
         grown = self.exact_delta
         if steps > 1 and grown > 0:
             grown = shorter(_grown(grown, self.exact_epsilon, steps))
-        return Privacy._implied(steps * self.exact_epsilon, grown, self.adjacency)
+        return Privacy.implied(steps * self.exact_epsilon, grown, self.adjacency)
 
     def under(self, relation: Adjacency) -> Privacy:
         """The guarantee that this one implies under another adjacency."""
         wider = self.group(self.adjacency.steps_to(adjacency(relation)))
-        return Privacy._implied(wider.exact_epsilon, wider.exact_delta, relation)
+        return Privacy.implied(wider.exact_epsilon, wider.exact_delta, relation)
 
     def power(self, size: Rational) -> float:
         """The largest power of a test between two values of one row, for an attacker who knows all other rows.
@@ -281,8 +301,7 @@ class Privacy:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "adjacency": self.adjacency.kind,
-            "rows_per_person": self.adjacency.rows_per_person,
-            **({"person": list(self.adjacency.person)} if self.adjacency.person else {}),
+            **{key: value for key, value in self.adjacency.to_dict().items() if key != "kind"},
         }
 
 
@@ -309,11 +328,12 @@ def total(parts: Iterable[Privacy], adjacency: Adjacency = SUBSTITUTE) -> Privac
 
 def total_of(parts: Iterable[tuple[Privacy, int]], adjacency: Adjacency = SUBSTITUTE) -> Privacy:
     """The sum of guarantees, each so many times."""
-    nothing, epsilon, delta = Privacy(0, 0, adjacency), Fraction(0), Fraction(0)
+    epsilon = delta = Fraction(0)
+    nothing = Privacy.implied(epsilon, delta, adjacency)
     for part, times in parts:
         one = nothing._same_neighbours(part)
         epsilon, delta = epsilon + times * one.exact_epsilon, delta + times * one.exact_delta
-    return Privacy._implied(epsilon, delta, adjacency)
+    return Privacy.implied(epsilon, delta, adjacency)
 
 
 @dataclass(frozen=True)
@@ -351,3 +371,95 @@ class RandomPrivacy:
         """Plain values, for JSON."""
         alpha, beta, gamma = (round_up(v) for v in self._exact())
         return {"kind": "random differential privacy", "alpha": alpha, "beta": beta, "gamma": gamma}
+
+
+# ---------------------------------------- in words
+
+WEAK = 3.0
+"""Above this ε the protection is weak, and the sentence says so."""
+
+
+def whose(relation: Adjacency, noun: str = "row") -> str:
+    """The unit of privacy, in one sentence. `noun` is what one row of the table is.
+
+    >>> print(whose(SUBSTITUTE, "person-year"))
+    Each person-year is protected. People with several rows are less protected than ε suggests.
+    >>> print(whose(SUBSTITUTE, "person"))
+    Each row is one person, who is protected.
+    >>> print(whose(SUBSTITUTE.by_person("patient_id")))
+    Each person is protected with all their rows (those with the same patient_id). The number of people is public, the
+    number of rows of a person is secret.
+    """
+    if relation.person:
+        ids = " and ".join(map(label, relation.person))
+        rows = "the number of rows of a person is secret"
+        size = f"is public, {rows}" if relation.size_is_public else f"is secret, and {rows} too"
+        return f"Each person is protected with all their rows (those with the same {ids}). The number of people {size}."
+    if relation.rows_per_person > 1:
+        most = relation.rows_per_person
+        return f"Each person with at most {most:,} rows is protected. That nobody has more rows is taken for granted."
+    if noun in PEOPLE:
+        return f"Each row is one {noun}, who is protected."
+    return f"Each {noun} is protected. People with several rows are less protected than ε suggests."
+
+
+PEOPLE = ("person", "patient", "respondent", "participant", "customer", "employee", "student", "child", "member")
+"""What a row can be called where it is all that a table holds of somebody."""
+
+
+def promise(privacy: Privacy) -> str:
+    """What a guarantee promises, in one sentence that stays honest where ε is large.
+
+    >>> print(promise(Privacy(0.5)))
+    Changing one row changes the probability of any result by at most a factor of 1.65 (ε = 0.5).
+    >>> print(promise(Privacy(7, 1e-6)))
+    Changing one row changes the probability of any result by at most a factor of 1100 (ε = 7, δ = 1e-6). This is weak
+    protection: an attacker who knows every other row, and accepts 5% false alarms, may detect a value with probability
+    up to 100%.
+    """
+    if privacy.epsilon == 0 and not privacy.delta:
+        return "Nothing was released from the data, so nothing was spent (ε = 0)."
+    relation, times = privacy.adjacency, short(factor(privacy.epsilon))
+    whom = "all rows of one person" if relation.person else "one row" if one_row(relation) else "one person's rows"
+    change = "Changing" if relation.size_is_public else "Adding or removing"
+    delta = f", δ = {short(privacy.delta)}" if privacy.delta else ""
+    said = f"(ε = {short(privacy.epsilon)}{delta})"
+    text = f"{change} {whom} changes the probability of any result by at most a factor of {times} {said}."
+    if privacy.epsilon <= WEAK:
+        return text
+    caught = math.ceil(100 * privacy.power(0.05))
+    return (
+        f"{text} This is weak protection: an attacker who knows every other row, and accepts 5% false alarms, may "
+        f"detect a value with probability up to {caught}%."
+    )
+
+
+def one_row(relation: Adjacency) -> bool:
+    """Whether the unit of privacy is a single row."""
+    return relation.rows_per_person == 1 and not relation.person
+
+
+def factor(epsilon: float) -> float:
+    """e^ε, infinite where no float is as large.
+
+    >>> factor(0.0), factor(1e6)
+    (1.0, inf)
+    """
+    return math.exp(epsilon) if epsilon < 709 else math.inf
+
+
+def short(value: float) -> str:
+    """A privacy parameter, rounded up in its third digit.
+
+    >>> short(0.285714), short(1e-6), short(0), short(1096.6), short(1.5e12)
+    ('0.286', '1e-6', '0', '1100', '1.5e12')
+    """
+    if value == 0 or math.isinf(value):
+        return "0" if value == 0 else "∞"
+    unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
+    text = f"{math.ceil(float(value) / unit * (1 - 1e-12)) * unit:.3g}"
+    return (
+        f"{float(text):.0f}"
+        if 1000 <= value < 1e6
+        else text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    )

@@ -2,16 +2,19 @@
 
 The two are separate on purpose. A mechanism reports what it did. One interpreter, with one theorem per kind of node,
 turns the report into (ε, δ).
+
+`encode` and `decode` write trees as plain JSON values, for the records of a ledger. A node becomes an object with its
+kind and its fields, a rational the text "p/q". Nothing is rounded, so the tree that is read equals the one written.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 from uptack import checks
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UnknownLoss
 from uptack.exact import Rational
 from uptack.privacy.calibration import gaussian_delta
 
@@ -204,3 +207,90 @@ class Subsample(Loss):
         _part("part", self.part)
         if self.rate is not None:
             self._rationals(rate=checks.probability("rate", self.rate))
+
+
+# ---------------------------------------- as JSON
+
+KINDS: dict[str, type[Any]] = {
+    name: kind
+    for name, kind in list(globals().items())
+    if isinstance(kind, type) and issubclass(kind, Loss) and kind is not Loss
+}
+LONGEST = 12_000
+"""Bits of a numerator or denominator that may be written: Python reads no integers of more than 4,300 digits."""
+
+
+def rational_text(value: Fraction) -> str:
+    """A rational as "p/q", in lowest terms.
+
+    >>> rational_text(Fraction(3)), rational_text(Fraction(-2, 6))
+    ('3/1', '-1/3')
+    """
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > LONGEST:
+        raise InvalidArgument("a rational", f"of at most {LONGEST} bits above and below its bar", "a longer one")
+    return f"{value.numerator}/{value.denominator}"
+
+
+def rational(text: object) -> Fraction:
+    """The rational that `rational_text` wrote. Any other text raises `ValueError`."""
+    if not isinstance(text, str) or "/" not in text:
+        raise ValueError("not a rational of the form p/q")
+    try:
+        value = Fraction(text)
+    except ZeroDivisionError as error:
+        raise ValueError("not a rational of the form p/q") from error
+    if rational_text(value) != text:
+        raise ValueError("not a rational in lowest terms")
+    return value
+
+
+def encode(tree: Loss) -> dict[str, Any]:
+    """A loss tree as plain JSON values.
+
+    >>> encode(Unit(Test(0.1, 1e-6), None))
+    {'kind': 'Unit', 'test': {'kind': 'Test', 'epsilon': '1/10', 'delta': '1/1000000'}, 'answer': None}
+    """
+    if KINDS.get(type(tree).__name__) is not type(tree):
+        raise UnknownLoss(f"a {type(tree).__name__} is no node of a loss tree that can be written down")
+    return {"kind": type(tree).__name__} | {f.name: _written(getattr(tree, f.name)) for f in fields(tree)}  # type: ignore[arg-type]
+
+
+def _written(value: object) -> Any:
+    if isinstance(value, Loss):
+        return encode(value)
+    if isinstance(value, tuple):
+        return [_written(part) for part in value]
+    if isinstance(value, Fraction):
+        return rational_text(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    raise UnknownLoss(f"a loss node holds a {type(value).__name__}, which has no written form")
+
+
+def decode(written: object) -> Loss:
+    """The loss tree that `encode` wrote. The nodes check their parameters again.
+
+    >>> decode({"kind": "Pure", "epsilon": "1/3"})
+    Pure(epsilon=Fraction(1, 3))
+    """
+    if not isinstance(written, dict):
+        raise UnknownLoss(f"a {type(written).__name__} is not a written loss node")
+    name = str(written.get("kind"))
+    kind = KINDS.get(name)
+    if kind is None:
+        raise UnknownLoss(f"no loss node is of the kind {written.get('kind')!r}; was it written by a newer version?")
+    if written.keys() - {"kind"} != {f.name for f in fields(kind)}:
+        raise UnknownLoss(f"a {kind.__name__} is not written with the fields {sorted(written.keys() - {'kind'})}")
+    try:
+        node: Loss = kind(**{f.name: _read(written[f.name]) for f in fields(kind)})
+    except ValueError as error:
+        raise UnknownLoss(f"a written {kind.__name__} is none: {error}") from error
+    return node
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, dict):
+        return decode(value)
+    if isinstance(value, list):
+        return tuple(_read(part) for part in value)
+    return rational(value) if isinstance(value, str) else value

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from uptack.display.numbers import plain
 from uptack.labels import json_text, label, printable
-from uptack.privacy.explanation import promise
+from uptack.privacy.guarantee import promise
 from uptack.report.bill import charges
 from uptack.report.cards.category_card import bars
 from uptack.report.section import CsvTable, registered

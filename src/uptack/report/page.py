@@ -20,7 +20,7 @@ import jinja2
 
 import uptack
 from uptack.labels import label, lines
-from uptack.privacy.explanation import promise, short
+from uptack.privacy.guarantee import promise, short
 from uptack.report.bill import bill_lines, charges
 from uptack.report.column import CardView
 from uptack.report.pictures import powers

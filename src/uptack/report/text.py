@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uptack.display import numbers
 from uptack.display.align import markdown_table
 from uptack.labels import label, markdown, unmarked
-from uptack.privacy.explanation import promise, short
+from uptack.privacy.guarantee import promise, short
 from uptack.report.bill import bill_lines
 
 if TYPE_CHECKING:

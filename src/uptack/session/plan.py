@@ -10,7 +10,7 @@ from uptack.display import FigureTable, Record, Tabular
 from uptack.display.plots import bars, caption
 from uptack.labels import label
 from uptack.privacy import Privacy, tight
-from uptack.privacy.explanation import short
+from uptack.privacy.guarantee import short
 from uptack.privacy.loss import Loss
 from uptack.release import NoReply
 from uptack.session.requests import Request

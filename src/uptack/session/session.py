@@ -20,7 +20,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
-from uptack.privacy.explanation import whose
+from uptack.privacy.guarantee import whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
 from uptack.session.columns import (

@@ -14,7 +14,7 @@ import pytest
 from tests.answers import categories
 from tests.helpers import people_column
 from uptack import ADD_REMOVE, SeededEntropy, histogram
-from uptack.densities.density_boxes import DensityBox, counted
+from uptack.densities.fourier import DensityBox, counted
 from uptack.densities.kernel_density import Bins
 from uptack.reach import people_range
 from uptack.reach.people_range import PeopleRange

@@ -11,9 +11,8 @@ from scipy import stats
 from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from tests.unit.test_fourier import levinson
 from uptack.audit import epsilon_lower_bound
-from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, MomentBody
+from uptack.densities.caratheodory import UNIT, BallNoise, CaratheodoryNoise, LaplaceNoise, MomentBody
 from uptack.densities.fourier import fourier_density
-from uptack.densities.trigonometric_moments import UNIT
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 

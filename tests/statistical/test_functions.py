@@ -4,6 +4,7 @@ All draws are seeded. One large draw of the noise is dealt out to many releases,
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,9 +15,9 @@ from tests.helpers import FALSE_ALARM
 from uptack.account import Account
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
 from uptack.kernels import ExponentialKernel, FunctionRelease, GaussianKernel, release_function
-from uptack.kernels.covariance_factor import CoordinateNoise, CovarianceFactor, calibrated, plan
+from uptack.kernels.covariance_factor import CovarianceFactor, plan
+from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import IntegerGaussian, SeededEntropy
-from uptack.privacy.loss import Pure
 
 SURE = 1 - Fraction(str(FALSE_ALARM))
 RUNS = 2000
@@ -32,7 +33,7 @@ def releases(f, kernel, noise, runs, points, seed=1):
     drawn = noise.law.draw(runs * points, SeededEntropy(seed)).reshape(runs, points)
     account = Account.elsewhere("function", SeededEntropy(0))
     for part in drawn:
-        value = FunctionRelease(f, CovarianceFactor(kernel, 1e-9), noise, 10.0, points, account, Pure(0))
+        value = FunctionRelease(f, CovarianceFactor(kernel, 1e-9), noise, 10.0, points, account)
         value._ahead = part
         yield value
 
@@ -62,7 +63,7 @@ def test_the_joint_law(ask, kernel):
     """Answers less f, divided by a root of c²K', are independent standard normal; a law that is 5% off is not."""
     noise = made_noise(kernel)
     found = np.array([ask(value) for value in releases(wave, kernel, noise, RUNS, len(X))])
-    covariance = noise.scale**2 * (kernel(X, X) + 1e-9 * np.eye(len(X)))
+    covariance = noise.standard_deviation**2 * (kernel(X, X) + 1e-9 * np.eye(len(X)))
     whitened = np.linalg.solve(np.linalg.cholesky(covariance), (found - wave(X)).T)
     for one in whitened:
         assert stats.kstest(one, stats.norm.cdf).pvalue > FALSE_ALARM
@@ -72,12 +73,12 @@ def test_the_joint_law(ask, kernel):
     nearby = (found - wave(X))[:, 3] - (found - wave(X))[
         :, 1
     ]  # two points that are almost one: hardly any noise between
-    assert nearby.std() < 0.3 * noise.scale
+    assert nearby.std() < 0.3 * noise.standard_deviation
 
 
 def made_noise(kernel, epsilon=1, delta=Fraction(1, 100), sensitivity=Fraction(1, 10)):
-    widened = plan(kernel, len(X), sensitivity, Fraction(10), Fraction(1, 1 << 44)).sensitivity
-    return calibrated(widened, Fraction(epsilon), delta, len(X))[1]
+    _, widened = plan(kernel, len(X), sensitivity, Fraction(10), Fraction(1, 1 << 44))
+    return calibrated_gaussian(widened, Fraction(epsilon), delta, len(X))
 
 
 def test_the_law_over_files(tmp_path):
@@ -89,7 +90,7 @@ def test_the_law_over_files(tmp_path):
         value.at(X[:2])
         value.save(path, resumable=True)
         found.append(FunctionRelease.load(path, wave, entropy=SeededEntropy(run)).at(X))
-    covariance = noise.scale**2 * (kernel(X, X) + 1e-9 * np.eye(len(X)))
+    covariance = noise.standard_deviation**2 * (kernel(X, X) + 1e-9 * np.eye(len(X)))
     whitened = np.linalg.solve(np.linalg.cholesky(covariance), (np.array(found) - wave(X)).T)
     assert_standard(whitened, off=1.25)
 
@@ -98,9 +99,7 @@ def audited(factor, runs=4000):
     """Neighbours Δ apart: 0 and Δ·K(0, ·). The best witness is the answer at 0; others are asked before it."""
     kernel, shift = GaussianKernel(0.5), 0.1
     noise = made_noise(kernel)
-    scaled = CoordinateNoise(
-        noise.grid, IntegerGaussian(math.ceil(Fraction(noise.law.variance) * Fraction(factor) ** 2))
-    )
+    scaled = replace(noise, law=IntegerGaussian(math.ceil(Fraction(noise.law.variance) * Fraction(factor) ** 2)))
     draws = []
     for seed, height in enumerate((0.0, shift)):
         f = lambda x, h=height: h * np.exp(-((x[:, 0] / 0.5) ** 2) / 2)  # noqa: E731
@@ -112,7 +111,7 @@ def test_an_audit_finds_nothing_in_ours_and_half_of_the_noise():
     ours, half = audited(1), audited(0.5)
     assert epsilon_lower_bound(*ours, 0.01, SURE) <= 1
     assert epsilon_lower_bound(*half, 0.01, SURE) > 1
-    deviation = made_noise(GaussianKernel(0.5)).scale
+    deviation = made_noise(GaussianKernel(0.5)).standard_deviation
     for draws, times, caught in ((ours, 1, False), (half, 0.5, True)):
         cut = 0.05 + (times * deviation) ** 2 / 0.1  # where the likelihood ratio is e^ε, ε = 1
         hits, hits_prime = (int((d > cut).sum()) for d in draws[::-1])

@@ -13,11 +13,20 @@ from scipy import integrate, stats
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, moments
+from uptack.densities.caratheodory import (
+    CELLS,
+    UNIT,
+    BallNoise,
+    CaratheodoryNoise,
+    LaplaceNoise,
+    cosines,
+    half_lattice,
+    moment_sums,
+    moments,
+)
 from uptack.densities.fourier import _FourierPlan, _kept, fourier_density
-from uptack.densities.trigonometric_moments import CELLS, UNIT, cosines, half_lattice, moment_sums
 from uptack.exact import working
-from uptack.kernels.density_curves import DensityCurve, FourierDensity
+from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, loss
 from uptack.table.arguments import as_column

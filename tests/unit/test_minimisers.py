@@ -25,10 +25,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, lower, upper
-from uptack.kernels.feature_blocks import Features
+from uptack.kernels.kernel import ExponentialKernel, GaussianKernel, Matern32, Matern52
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machine_design import Design, MachineTerms
-from uptack.kernels.machine_function import FEATURE_ERROR, KernelMachine, features, plot_regions, spectrum
+from uptack.kernels.machine_function import FEATURE_ERROR, Features, KernelMachine, features, plot_regions, spectrum
 from uptack.kernels.machine_minimisers import (
     CORNER,
     LOSSES,
@@ -38,8 +37,7 @@ from uptack.kernels.machine_minimisers import (
     minimiser,
     rounding,
 )
-from uptack.kernels.machine_release import kernel_machine, own_machine
-from uptack.kernels.stationary_kernels import ExponentialKernel, GaussianKernel, Matern32, Matern52
+from uptack.kernels.machine_release import Design, MachineTerms, kernel_machine, own_machine
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost, gaussian_delta, gaussian_noise_multiplier
 
@@ -66,7 +64,7 @@ def small(n, loss, seed=0, m=32, regularization=0.01, spread=1.0):
 def solve(x, y, design, rows=None):
     terms = MachineTerms.of(design, rows or len(y))
     phi = Features(x, spectrum(GaussianKernel(design.bandwidth, x.shape[1]), design.frequencies))
-    return minimiser(Objective.of(phi, y, design.penalty, rows or len(y), terms.regularization), terms.tolerance)
+    return minimiser(Objective(phi, y, design.penalty, rows or len(y), terms.regularization), terms.tolerance)
 
 
 # --------------------------------------------------------------------------------------------------------------- losses
@@ -81,7 +79,7 @@ def test_a_loss_is_what_its_constants_say(name, label):
     step = f[1] - f[0]
     assert np.abs(slope).max() <= penalty.lipschitz
     assert np.diff(slope).min() >= -1e-15  # convex
-    assert np.diff(slope).max() <= penalty.bend * step * (1 + 1e-9)
+    assert np.diff(slope).max() <= penalty.max_curvature * step * (1 + 1e-9)
     assert np.abs(np.diff(slope) / step - (curvature[1:] + curvature[:-1]) / 2).mean() < 0.01 * penalty.lipschitz
     grown = np.concatenate([[0], np.cumsum((slope[1:] + slope[:-1]) / 2 * step)])
     plain = PLAIN[name](y, f)
@@ -92,7 +90,7 @@ def test_a_loss_is_what_its_constants_say(name, label):
 
 def test_the_constants_of_a_loss_are_checked():
     assert HuberPenalty(2.5).lipschitz == HuberPenalty(2.5).linear_beyond == 2.5
-    assert InsensitivePenalty(0.5).bend == 4
+    assert InsensitivePenalty(0.5).max_curvature == 4
     for wrong in (lambda: HuberPenalty(0), lambda: InsensitivePenalty(-1), lambda: InsensitivePenalty(1e-6)):
         with pytest.raises(ut.InvalidArgument, match=r"^(cutoff|width) must be"):
             wrong()
@@ -224,13 +222,13 @@ def test_it_always_comes_to_its_end(loss, regularization):
         for spread in (1e-200, 1.0, 1e300):
             x, y, design, terms = small(n, loss, n, m=16, regularization=regularization, spread=spread)
             phi = Features(x, spectrum(GaussianKernel(0.7, 2), 16))
-            objective = Objective.of(phi, y, design.penalty, n, terms.regularization)
+            objective = Objective(phi, y, design.penalty, n, terms.regularization)
             w = minimiser(objective, terms.tolerance)
             gradient = objective.gradient(w, objective.derivatives(phi.times(w))[0])
             assert np.linalg.norm(gradient) <= terms.tolerance
             assert np.linalg.norm(w) <= design.penalty.lipschitz / (2 * regularization) * 1.02
     few = MachineTerms.of(design, 1, ut.ADD_REMOVE)  # a private count that came out far too small
-    assert np.isfinite(minimiser(Objective.of(phi, y, design.penalty, 1, regularization), few.tolerance)).all()
+    assert np.isfinite(minimiser(Objective(phi, y, design.penalty, 1, regularization), few.tolerance)).all()
 
 
 @pytest.mark.parametrize("loss", ["huber", "insensitive"])

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise
+from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, half_lattice, moment_sums
 from uptack.densities.kernel_density import Bins
-from uptack.densities.trigonometric_moments import half_lattice, moment_sums
 from uptack.discrete import Domain
 from uptack.errors import InvalidArgument
 from uptack.kernels import GaussianKernel
-from uptack.kernels.kernel_norms import KernelSum
+from uptack.kernels.kernel import KernelSum
 from uptack.noise import SeededEntropy
 from uptack.registry import declared
 from uptack.regression.block_fits import fit_people

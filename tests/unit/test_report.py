@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from uptack.account import observed_by
-from uptack.kernels.density_curves import DensityCurve, FourierDensity
+from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import Figure, density_bars, divide, plan, profile, to_html, to_json, to_markdown, write
 from uptack.report.cards import FIGURES

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from uptack.blocks.partition import equal_blocks
-from uptack.densities.density_boxes import DensityBox
+from uptack.densities.fourier import DensityBox
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy

@@ -168,23 +168,23 @@ BLOCKS = (
     PlantedFault("A_samp: a quarter of the subsamples of a row", "A_samp", argument("blocks.stable_values.released_mode", 1, lambda m: m // 4)),
 )
 FUNCTIONS = (
-    PlantedFault("density: half its sensitivity", "density", result("kernels.kernel_norms.KernelSum.sensitivity", lambda s, *_: s / 2)),
-    PlantedFault("density: without the root of 2", "density", result("kernels.kernel_norms.KernelSum.sensitivity", lambda s, *_: s / ROOT_TWO)),
+    PlantedFault("density: half its sensitivity", "density", result("kernels.kernel.KernelSum.sensitivity", lambda s, *_: s / 2)),
+    PlantedFault("density: without the root of 2", "density", result("kernels.kernel.KernelSum.sensitivity", lambda s, *_: s / ROOT_TWO)),
     PlantedFault("density: a bandwidth off the data", "density, private bandwidth", patch("densities.kernel_density._private_bandwidths", lambda f: wrong.bare_width)),
-    PlantedFault("functions: half the noise", "function", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: (m[0], m[1], narrower()(m[2])))),
+    PlantedFault("functions: half the noise", "function", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
     PlantedFault("functions: coordinates without noise", "function", computed("NoisyCoordinates", lambda v: v)),
     PlantedFault("spectral: half its sensitivity", "spectral", result("kernels.spectral_release.FourierBasis.sensitivity", lambda s, *_: s / 2)),
     PlantedFault("ball noise ÷ 2", "moments, Gamma noise", result("densities.caratheodory.BallNoise.scale", times(HALF))),
     PlantedFault("Carathéodory noise ÷ 10", "moments, Carathéodory noise", result("densities.caratheodory.CaratheodoryNoise.scale", times(Fraction(1, 10)))),
     PlantedFault("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.caratheodory.LaplaceNoise.scale", times(Fraction(1, 3)))),
     PlantedFault("moments: sums without noise", "moments, Gamma noise", computed("NoisyMoments", lambda v: v)),
-    PlantedFault("moments: a box off the data", "moments, private box", patch("densities.density_boxes.private_box", lambda f: wrong.bare_box)),
+    PlantedFault("moments: a box off the data", "moments, private box", patch("densities.fourier.private_box", lambda f: wrong.bare_box)),
     PlantedFault("kernel machine ÷ 2", "kernel machine", argument("kernels.machine_release._released", 1, less())),
 )
 NOISE_AND_TABLES = (
     PlantedFault("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
     PlantedFault("Laplace noise that is left out", "Laplace noise", computed("GridMechanism", lambda v: v)),
-    PlantedFault("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: (m[0], m[1], narrower()(m[2])))),
+    PlantedFault("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
     PlantedFault("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=less())),
     PlantedFault("K-norm noise for another body", "K-norm noise", at("NormMechanism", scale=less(ROOT_TWO))),
     PlantedFault("matrix noise for half a sensitivity", "matrix noise", at("MatrixLaplace", theta=less())),

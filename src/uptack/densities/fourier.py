@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -18,32 +20,141 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, MomentNoise, NoisyMoments
-from uptack.densities.density_boxes import BOX_SHARE, MOST_TAIL, DensityBox, counted, given_ends, private_box, tail_rows
-from uptack.densities.density_columns import coordinates, read
-from uptack.densities.trigonometric_moments import CELLS, UNIT, Integers, half_lattice, moment_sums
+from uptack.densities.caratheodory import (
+    CELLS,
+    UNIT,
+    BallNoise,
+    CaratheodoryNoise,
+    Integers,
+    LaplaceNoise,
+    MomentNoise,
+    NoisyMoments,
+    half_lattice,
+    moment_sums,
+)
+from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.density_curves import Floats, FourierDensity
+from uptack.kernels.curves import Floats, FourierDensity
 from uptack.noise import Entropy
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE, Question, public_size, read_question
+from uptack.statistics.joint_quantiles import quantiles
+from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.statistic import least_n
+from uptack.table.memory.counts import added
 from uptack.table.protocol import Columns
 from uptack.table.reads import POINTS
 
 MOST = {1: 1000, 2: 50, 3: 10}
 """The highest degree, by dimension."""
-
-
 REFERENCE = {1: 1 / 20, 2: 1 / 8, 3: 1 / 8}
 """The standard deviation, in sides of the box, of the normal law whose roughness the default degree is made for."""
-
 MOST_NOISE = 1.0
 """Integrated squared error of the noise, over that of an even density against 0, above which the reply is ⊥."""
+BOX_SHARE = Fraction(1, 4)
+"""The part of ε that goes into the box, where it is not given."""
+MOST_TAIL, TAIL_ROWS = Fraction(1, 4), 120
+"""The box comes from quantiles with at most this share of rows beyond each, and about this many rows over ε."""
+NORMAL_REACH = 3.5
+"""The quantiles are moved outward as if to so many standard deviations of a normal law."""
+
+
+# -------------------------------------------------------------------------------------------------------- box and cells
+
+
+def _cells(x: Floats, low: float, side: float) -> Integers:
+    """The cell of each row, alone. A row outside the box is wrapped around; what is too far away for that goes to 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        share = (x - low) / side
+        share = np.fmax(share - np.floor(share), 0.0)  # 0 for NaN
+    return np.minimum((share * CELLS).astype(np.int64), CELLS - 1)
+
+
+def _cell_counts(x: Floats, low: float, side: float) -> list[Integers]:
+    return [np.bincount(_cells(x, low, side), minlength=CELLS)]
+
+
+@dataclass(frozen=True)
+class DensityBox:
+    """A box by its ends, one of each a column."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    def over(self, dimension: int) -> DensityBox:
+        """The box for so many columns; a single pair of ends is for all of them."""
+        if len(self.low) not in (1, dimension):
+            raise InvalidArgument("low", f"a number, or {dimension}, one per column", f"{len(self.low)} of them")
+        times = dimension // len(self.low)
+        return DensityBox(self.low * times, self.high * times)
+
+
+def counted(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
+    """The cells that rows are in, and how many, or how many units of people, are in each."""
+    low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
+    if len(columns) == 1 and not columns[0].unit.weighted:
+        (counts,) = columns[0].sum(functools.partial(_cell_counts, low=low[0], side=sides[0]))
+        filled = np.flatnonzero(counts)
+        return filled.reshape(-1, 1), counts[filled]
+    values, units = features(columns)
+    cells = np.stack([_cells(x, a, s) for x, a, s in zip(values.T, low, sides, strict=True)], axis=1)
+    unique, place, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    if units is not None:
+        counts = added(place.reshape(-1), units, len(unique))
+    return unique.reshape(-1, len(columns)), counts
+
+
+def tail_rows(question: Question, dimension: int) -> Fraction:
+    """How many rows beyond each quantile are enough for quantiles that are good and don't refuse."""
+    return TAIL_ROWS * question.rows * dimension / (question.epsilon * BOX_SHARE)
+
+
+def _least_tail(n: int) -> Fraction:
+    """n^(-2/5) from 1/100 down to 1/1000: further out a heavy tail would leave no room for the middle."""
+    return Fraction(min(max(max(n, 1) ** -0.4, 0.001), 0.01)).limit_denominator(10**6)
+
+
+def private_box(columns: Columns, n: int, question: Question, rows: Fraction) -> DensityBox | Outcome[Any]:
+    """Two quantiles of each column, with so many rows beyond, moved outward.
+
+    For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.
+    """
+    tail = min(max(rows / max(n, 1), _least_tail(n)), MOST_TAIL)
+    outward = NORMAL_REACH / -NormalDist().inv_cdf(float(tail))
+    lows, highs, d = [], [], len(columns)
+    for data, part in zip(columns, question.split(*[Fraction(1, d)] * d), strict=True):
+        ends = quantiles(data, n, (tail, 1 - tail), replace(part, granularity=None), quantile_statistic)
+        if ends.value is None:  # what it says of ε is about a part of it
+            return replace(ends, advice=ends.advice and replace(ends.advice, epsilon=None))
+        a, b = (float(v) for v in ends.value)
+        least = max(abs(a), abs(b), 1.0) * 1e-9  # rows that are all the same still get a box
+        centre, reach = (a + b) / 2, max((b - a) / 2 * outward, least)
+        lows.append(centre - reach)
+        highs.append(centre + reach)
+    return DensityBox(tuple(lows), tuple(highs))
+
+
+def given_ends(low: ArrayLike | None, high: ArrayLike | None) -> DensityBox | None:
+    """The ends that the caller gave, or None where there are none."""
+    if low is None and high is None:
+        return None
+    for name, value, other in (("low", low, "high"), ("high", high, "low")):
+        if value is None:
+            raise InvalidArgument(name, f"given where {other} is", "None", "Give both, or none for private ones.")
+    a, b = _ends("low", low), _ends("high", high)
+    if len(a) != len(b) or not all(1e-80 <= q - p <= 1e80 for p, q in zip(a, b, strict=False)):
+        must = "below high by 1e-80 to 1e80, and as many numbers as that"
+        raise InvalidArgument("low", must, f"{checks.describe(low)} beside {checks.describe(high)}")
+    return DensityBox(a, b)
+
+
+def _ends(name: str, value: Any) -> tuple[float, ...]:
+    values = [value] if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) else list(value)
+    return tuple(float(checks.rational(name, v, "a number, or one per column")) for v in values)
 
 
 # ------------------------------------------------------------------------------------------------- noise and its degree
@@ -100,7 +211,7 @@ def _best_degree(plan: _FourierPlan, n: int) -> int:
     return m
 
 
-# --------------------------------------------------------------------------------------------------------- the release
+# ---------------------------------------------------------------------------------------------------------- the release
 
 
 @release(reads=POINTS, people=True, examples=({}, {"low": 0.0, "high": 1.0}))
@@ -152,11 +263,13 @@ def fourier_density(
         epsilon,
         {"rows_per_person": rows_per_person, "adjacency": adjacency, "missing": missing, "entropy": entropy},
     )
-    kind, ends, given = _kind(noise), given_ends(low, high), coordinates(x)
+    if noise not in (None, "caratheodory", "laplace"):
+        raise InvalidArgument("noise", "'caratheodory' or 'laplace'", checks.describe(noise))
+    ends, given = given_ends(low, high), coordinates(x)
     wanted = None if degree is None else checks.integer("degree", degree, least=1)
     dimension = len(given)
     box = None if ends is None else ends.over(dimension)
-    plan = _plan(kind, dimension, question, box is None, wanted)
+    plan = _plan(noise, dimension, question, box is None, wanted)
     columns = read(given, question)
     n, question = public_size(columns[0].count(), question)
     return question.account.close(_found(columns, n, box, plan, wanted, question))
@@ -209,13 +322,7 @@ def _kept(frequencies: Integers, means: NDArray[np.complex128], variances: Float
     return np.asarray(shell <= max(int(estimate.argmin()), 1))
 
 
-# ----------------------------------------------------------------------------------------------------------- arguments
-
-
-def _kind(noise: str | None) -> str | None:
-    if noise not in (None, "caratheodory", "laplace"):
-        raise InvalidArgument("noise", "'caratheodory' or 'laplace'", checks.describe(noise))
-    return noise
+# ------------------------------------------------------------------------------------------------------------ arguments
 
 
 def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _FourierPlan:

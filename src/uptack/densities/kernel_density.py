@@ -17,12 +17,9 @@ from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.covariance_factor import plan as factor_plan
-from uptack.kernels.function_release import FunctionRelease
-from uptack.kernels.gaussian_process import MOST_POINTS, release_function
-from uptack.kernels.kernel import UNIT, Floats, Kernel, TensorKernel
+from uptack.kernels.function_release import MOST_POINTS, FunctionRelease, release_function
+from uptack.kernels.kernel import UNIT, Floats, GaussianKernel, Kernel, KernelSum, TensorKernel
 from uptack.kernels.kernel import points as check_points
-from uptack.kernels.kernel_norms import KernelSum
-from uptack.kernels.stationary_kernels import GaussianKernel
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
@@ -119,7 +116,7 @@ def kde(
     f(x) = w·Σ_i exp(-Σ_j (x_j - x_ij)²/2h_j²) with w = 1/(n·Π sqrt(2π)h_j).
 
     **Theorem.** In the space of the Gaussian kernel f moves by at most Δ = sqrt(2)·g·w between neighbours with g
-    replaced rows, and by g·w for added or removed ones (`uptack.kernels.kernel_norms.KernelSum`), so its release with
+    replaced rows, and by g·w for added or removed ones (`uptack.kernels.kernel.KernelSum`), so its release with
     Gaussian-process noise is (ε, δ)-differentially private however many points are asked (`release_function`). Rows are
     moved to bins of h/64 (h/16 and h/8 in two and three dimensions) one by one, which keeps neighbours neighbours.
 

@@ -28,15 +28,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from uptack.errors import InvalidArgument
 from uptack.kernels.kernel import UNIT, Floats, Kernel, root_above
-from uptack.mechanisms.additive_noise import calibrated_gaussian
-from uptack.noise import Grid, IntegerGaussian
 
 PANEL = 256
 """Rows that are kept in one piece of memory: large enough for fast products, small enough to waste little."""
@@ -46,16 +43,10 @@ AIM = Fraction(1, 100)
 """The share of the sensitivity that rounding may take, where a small jitter allows for it."""
 
 
-@dataclass(frozen=True)
-class FactorPlan:
-    """A jitter τ, and the sensitivity of the computed coordinates: both public, fixed before any point is asked."""
-
-    jitter: float
-    sensitivity: Fraction
-
-
-def plan(kernel: Kernel, most_points: int, sensitivity: Fraction, norm: Fraction, error: Fraction) -> FactorPlan:
-    """The jitter, and Δ widened by 2·sqrt(LIVES) times the bound of Lemma 2, for |f̂ - f| ≤ error·norm·sqrt(κ).
+def plan(
+    kernel: Kernel, most_points: int, sensitivity: Fraction, norm: Fraction, error: Fraction
+) -> tuple[float, Fraction]:
+    """The jitter τ, and Δ widened by 2·sqrt(LIVES) times the bound of Lemma 2, for |f̂ - f| ≤ error·norm·sqrt(κ).
 
     The widening is C·Δ/sqrt(τ). Take the least τ of Lemma 1 if that keeps it within AIM, else the τ that does, but no
     more than C^(2/3), where the loss by widening and the loss by jitter balance.
@@ -64,40 +55,14 @@ def plan(kernel: Kernel, most_points: int, sensitivity: Fraction, norm: Fraction
     least = 2 * k * (2 * room / (1 - room) + kernel.rounding + 2 * UNIT)
     per_root = 2 * root_above(Fraction(LIVES)) * root_above(Fraction(2 * k)) * (6 * UNIT + error) * norm / sensitivity
     c = float(per_root)
-    jitter = _power_above(max(float(least), min((c / float(AIM)) ** 2, c ** (2 / 3))))
+    mantissa, exponent = math.frexp(max(float(least), min((c / float(AIM)) ** 2, c ** (2 / 3))))
+    jitter = math.ldexp(1.0, exponent - (mantissa == 0.5))  # the least power of two from there on
     a = 3 * UNIT * root_above(Fraction(2 * k)) * root_above(2 / Fraction(jitter))
     if jitter > 0.5 or a > Fraction(1, 2):
         fix = "Ask for fewer points, or for a function with a larger sensitivity in relation to its norm."
         raise InvalidArgument("most_points", "few enough for floats to bear", most_points, fix)
     widening = per_root * root_above(1 / Fraction(jitter)) / (1 - a)
-    return FactorPlan(jitter, sensitivity * (1 + widening))
-
-
-def _power_above(value: float) -> float:
-    """The least power of two that is at least this number."""
-    mantissa, exponent = math.frexp(value)
-    return math.ldexp(1.0, exponent - (mantissa == 0.5))
-
-
-@dataclass(frozen=True)
-class CoordinateNoise:
-    """Integer Gaussian noise on a grid, for the coordinates of a function."""
-
-    grid: Grid
-    law: IntegerGaussian
-
-    @property
-    def scale(self) -> float:
-        """The standard deviation c of a coordinate; a value at x has noise of variance c²·(K(x, x) + τκ)."""
-        return math.sqrt(float(Fraction(self.law.variance))) * float(Fraction(self.grid.step))
-
-
-def calibrated(
-    sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int
-) -> tuple[Fraction, CoordinateNoise]:
-    """Noise for up to `size` coordinates, as in `uptack.mechanisms.gaussian`."""
-    multiplier, grid, law = calibrated_gaussian(sensitivity, epsilon, delta, size)
-    return multiplier, CoordinateNoise(grid, law)
+    return jitter, sensitivity * (1 + widening)
 
 
 class CovarianceFactor:
@@ -117,8 +82,7 @@ class CovarianceFactor:
 
     def row(self, i: int) -> Floats:
         """L_i0, ..., L_ii."""
-        row: Floats = self._panels[i // PANEL][i % PANEL, : i + 1]
-        return row
+        return np.asarray(self._panels[i // PANEL][i % PANEL, : i + 1])
 
     def rows(self) -> Floats:
         """All of L."""
@@ -142,27 +106,28 @@ class CovarianceFactor:
             cross[:, start:end] = scipy.linalg.blas.dtrsm(1.0, corner[:width, :width], rest.T, lower=True).T
         return cross
 
-    def extend(self, new: Floats) -> None:
-        """Rows for new points: [L 0; V M] with M·Mᵀ = K(new, new) + τκI - V·Vᵀ."""
+    def extend(self, new: Floats, known: Floats | None = None) -> None:
+        """Rows for new points: [L 0; V M] with M·Mᵀ = K(new, new) + τκI - V·Vᵀ. Of an empty factor, all known rows."""
         for start in range(0, len(new), PANEL):
-            self._keep(new[start : start + PANEL])
+            part = new[start : start + PANEL]
+            if known is not None:
+                self._append(part, known[start : start + PANEL, : start + len(part)])
+                continue
+            room = PANEL - self.size % PANEL
+            for piece in (part[:room], part[room:]):
+                if len(piece):
+                    gram = self.kernel.matrix(piece, piece)
+                    gram[np.diag_indices_from(gram)] += self.jitter * float(self.kernel.largest)
+                    cross = self.against(piece)
+                    self._append(piece, np.hstack([cross, np.linalg.cholesky(gram - cross @ cross.T)]))
 
     def truncate(self, size: int) -> None:
         """Forget the rows from this one on."""
         self.size = size
         del self._panels[-(-size // PANEL) :], self._corners[-(-size // PANEL) :]
 
-    def _keep(self, new: Floats) -> None:
-        room = PANEL - self.size % PANEL
-        for part in (new[:room], new[room:]):
-            if len(part):
-                gram = self.kernel.matrix(part, part)
-                gram[np.diag_indices_from(gram)] += self.jitter * float(self.kernel.largest)
-                cross = self.against(part)
-                self.restore(part, np.hstack([cross, np.linalg.cholesky(gram - cross @ cross.T)]))
-
-    def restore(self, new: Floats, rows: Floats) -> None:
-        """Rows that are known already, within one panel."""
+    def _append(self, new: Floats, rows: Floats) -> None:
+        """Keep rows that lie within one panel."""
         start, end = self.size, self.size + len(new)
         if start % PANEL == 0:
             self._panels.append(np.zeros((PANEL, start + PANEL)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import threading
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,14 +20,17 @@ from uptack import checks, interrupts
 from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
-from uptack.kernels import function_storage
-from uptack.kernels.covariance_factor import CoordinateNoise, CovarianceFactor
-from uptack.kernels.function_curves import Curve, grid
-from uptack.kernels.kernel import Floats, Kernel, points
+from uptack.kernels.covariance_factor import LIVES, CovarianceFactor, plan
+from uptack.kernels.curves import Curve, grid
+from uptack.kernels.kernel import Floats, Kernel, kernel_of, points, root_above
+from uptack.mechanisms.additive_noise import GridMechanism, calibrated_gaussian
 from uptack.noise import Entropy, Grid, IntegerGaussian
 from uptack.noise.integer_laws import Integers
-from uptack.privacy.loss import Loss, Pure
+from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.privacy.loss import Pure
+from uptack.registry import release
 from uptack.registry.guard import SILENCE
+from uptack.release import Release
 
 AHEAD = 256
 """Coordinates of noise that are drawn at a time."""
@@ -39,7 +44,7 @@ class NoisyCoordinates(Mechanism[Floats, Floats]):
     All coordinates of one function together cost what one Gaussian mechanism does: see `release_function`.
     """
 
-    noise: CoordinateNoise
+    noise: GridMechanism
     ahead: Callable[[int], Integers]
 
     def draw(self, value: Floats, entropy: Entropy) -> Floats:
@@ -48,8 +53,7 @@ class NoisyCoordinates(Mechanism[Floats, Floats]):
 
     def price(self, value: Floats, other: Floats, output: Floats) -> float:
         """What the move costs at the δ of the loss."""
-        move = self.noise.grid.steps(other) - self.noise.grid.steps(value)
-        return self.noise.law.price([int(step) for step in move], Fraction(getattr(self.loss, "delta", 0)))
+        return self.noise.price(value, other, output)
 
 
 class FunctionRelease:
@@ -64,17 +68,16 @@ class FunctionRelease:
         self,
         f: Function | None,
         factor: CovarianceFactor,
-        noise: CoordinateNoise,
+        noise: GridMechanism,
         bound: float,
         most_points: int,
         account: Account,
-        price: Loss,
     ) -> None:
         self.most_points, self.lives, self.can_resume = most_points, 1, True
         self.private = account.entropy.private
         self.window: Floats | None = None
         self._f, self._factor, self._noise, self._bound = f, factor, noise, bound
-        self._account, self._loss = account, price
+        self._account = account
         self._secret, self._coordinates, self._answers = np.empty(0), np.empty(0), np.empty(0)
         self._places: dict[bytes, int] = {}
         self._ahead: Integers = np.empty(0, np.int64)
@@ -88,7 +91,7 @@ class FunctionRelease:
     @property
     def scale(self) -> float:
         """c: a value at x has noise of standard deviation c·sqrt(K(x, x) + τκ)."""
-        return self._noise.scale
+        return self._noise.standard_deviation
 
     @property
     def points(self) -> Floats:
@@ -129,7 +132,8 @@ class FunctionRelease:
         try:
             self._factor.extend(new)
             self._secret = self._whitened(self._secret[:start], values)
-            moved = self._account.draw(NoisyCoordinates(self._loss, self._noise, self._drawn), self._secret[start:])
+            noisy = NoisyCoordinates(self._noise.loss, self._noise, self._drawn)
+            moved = self._account.draw(noisy, self._secret[start:])
             self._settle(new, np.append(self._coordinates[:start], moved))
         finally:
             self._factor.truncate(self._answers.size)  # an interrupted call leaves no rows behind
@@ -151,8 +155,18 @@ class FunctionRelease:
 
         Warnings of f are kept back. Of an error of f only that there was one is told: its text may be about data.
         """
-        assert self._f is not None
-        values = _numbers(self._f, where)
+        f = self._f
+        assert f is not None
+
+        def compute() -> Floats | None:
+            try:
+                with np.errstate(all="ignore"), SILENCE:
+                    return np.asarray(f(where.copy()), np.float64).reshape(-1)
+            except BaseException:  # f knows the rows
+                interrupts.check()
+                return None
+
+        values = interrupts.watched(compute)
         if values is None or values.size != len(where):
             got = "an error, or what is not numbers" if values is None else f"{values.size} for {len(where)}"
             raise InvalidArgument("f", "a function of points (k, d) with k values", got)
@@ -244,7 +258,7 @@ class FunctionRelease:
         """
         with self._lock:
             if not resumable:
-                return function_storage.write(Path(path), self._state(resumable))
+                return os.replace(_prepared(Path(path), self._content(resumable)), path)
             if self._f is None:
                 raise UptackError("this release holds no function, so it has no right to hand over; save it plain")
             if not self.can_resume:
@@ -252,41 +266,48 @@ class FunctionRelease:
                     "a density estimate can't be taken up again; ask all its points first, or save it plain"
                 )
             self._check_process()
-            new = function_storage.prepared(Path(path), self._state(resumable))
+            new = _prepared(Path(path), self._content(resumable))
             self._forget()  # before the file is there: an interrupt in between leaves one right at most
             os.replace(new, path)
 
-    def _state(self, resumable: bool) -> function_storage.FunctionState:
+    def _content(self, resumable: bool) -> dict[str, Any]:
+        """All that a release is, but for the function: points asked, coordinates released, parameters.
+
+        The factor L goes with it only where the release may be taken up again: new coordinates must go with the very
+        factor that the old ones were made with.
+        """
         noise, factor = self._noise, self._factor
-        return function_storage.FunctionState(
-            kernel=self.kernel,
-            jitter=factor.jitter,
-            step=Fraction(noise.grid.step),
-            variance=Fraction(noise.law.variance),
-            bound=self._bound,
-            most_points=self.most_points,
-            lives=self.lives,
-            points=factor.points,
-            coordinates=self._coordinates,
-            rows=factor.rows() if resumable else None,
-            window=self.window,
-            private=self.private,
-        )
+        meta = {
+            "uptack": "function",
+            "kernel": self.kernel.to_dict(),
+            "jitter": factor.jitter,
+            "step": str(noise.grid.step),
+            "variance": str(Fraction(noise.law.variance)),  # type: ignore[attr-defined]
+            "bound": self._bound,
+            "most_points": self.most_points,
+            "lives": self.lives,
+            "private": self.private,
+            "window": None if self.window is None else self.window.tolist(),
+        }
+        content = {"meta": meta, "points": factor.points, "coordinates": self._coordinates}
+        return content | ({"rows": factor.rows()} if resumable else {})
 
     @staticmethod
     def load(path: str | Path, f: Function | None = None, *, entropy: Entropy | None = None) -> FunctionRelease:
         """A saved release. With f, the same function of the same data, it goes on answering; that works once a file."""
-        state = function_storage.read(Path(path)) if f is None else function_storage.take(Path(path))
+        content = _read(Path(path)) if f is None else _take(Path(path))
+        meta, where = content["meta"], content["points"]
+        factor = CovarianceFactor(kernel_of(meta["kernel"]), meta["jitter"])
+        factor.extend(where, content.get("rows"))
+        noise = GridMechanism(Pure(0), IntegerGaussian(meta["variance"]), Grid(meta["step"]))
         account = Account.elsewhere("function", entropy)
-        factor = CovarianceFactor(state.kernel, state.jitter)
-        function_storage.refill(factor, state)
-        noise = CoordinateNoise(Grid(state.step), IntegerGaussian(state.variance))
-        release = FunctionRelease(f, factor, noise, state.bound, state.most_points, account, Pure(0))
-        release.lives, release.window = state.lives + (f is not None), state.window
-        release.private = state.private and (f is None or account.entropy.private)
-        release._settle(state.points, state.coordinates)
+        release = FunctionRelease(f, factor, noise, meta["bound"], meta["most_points"], account)
+        release.lives = meta["lives"] + (f is not None)
+        release.window = None if meta["window"] is None else np.array(meta["window"])
+        release.private = meta["private"] and (f is None or account.entropy.private)
+        release._settle(where, content["coordinates"])
         if f is not None and factor.size:
-            release._secret = release._whitened(np.empty(0), release._values(state.points))
+            release._secret = release._whitened(np.empty(0), release._values(where))
         return release
 
     def __reduce__(self) -> NoReturn:
@@ -304,15 +325,134 @@ class FunctionRelease:
         return f"FunctionRelease({self._factor.size} points asked, {self.kernel}, scale {self.scale:.3g}{stamp})"
 
 
-def _numbers(f: Function, where: Floats) -> Floats | None:
-    """What f returns, as numbers; None where that can't be."""
+# ---------------------------------------------------------------------------------------------------------------- files
 
-    def compute() -> Floats | None:
-        try:
-            with np.errstate(all="ignore"), SILENCE:
-                return np.asarray(f(where.copy()), np.float64).reshape(-1)
-        except BaseException:  # f knows the rows
-            interrupts.check()
-            return None
 
-    return interrupts.watched(compute)
+def _prepared(path: Path, content: dict[str, Any]) -> Path:
+    """A new file beside this one with all that it is to hold, ready to take its place at once or not at all."""
+    new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    with new.open("wb") as file:
+        np.savez(file, **content | {"meta": np.array(json.dumps(content["meta"]))})
+    return new
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            content = dict(arrays)
+        content["meta"] = json.loads(str(content["meta"]))
+        if content["meta"]["uptack"] != "function" or not {"points", "coordinates"} <= content.keys():
+            raise ValueError
+    except FileNotFoundError:
+        raise
+    except (ValueError, KeyError, OSError) as error:
+        raise UptackError(f"{path} is not the file of a released function") from error
+    return content
+
+
+def _take(path: Path) -> dict[str, Any]:
+    """Take the right to answer new points out of the file, which stays behind as one for readers.
+
+    Renaming is what only one of two processes can do. It acts on names, so a file with several of them is refused.
+    """
+    path = path.resolve(strict=True)
+    if path.stat().st_nlink != 1:
+        raise UptackError(f"{path} has several names; keep one, since the right to answer exists once")
+    _check_right(path, _read(path))
+    claimed = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    os.rename(path, claimed)
+    content = _read(claimed)
+    os.replace(_prepared(path, {name: part for name, part in content.items() if name != "rows"}), path)
+    os.remove(claimed)
+    _check_right(path, content)  # what was read first may have been taken in between
+    return content
+
+
+def _check_right(path: Path, content: dict[str, Any]) -> None:
+    if "rows" not in content or content["meta"]["lives"] >= LIVES:
+        why = "is for readers, or was taken up already" if "rows" not in content else f"was taken up {LIVES - 1} times"
+        raise UptackError(f"{path} {why}: load it without f, or make a new release")
+
+
+# ---------------------------------------------------------------------------------------------------------- the release
+
+
+MOST_POINTS = 10_000
+ERROR = Fraction(1, 1 << 44)
+"""How far a computed value of a user's function may be from the exact one, over norm·sqrt(sup K)."""
+_EXTREME = Fraction(10) ** 100
+
+
+@dataclass(frozen=True)
+class ProcessNoise:
+    """The noise of a function, as a release knows it."""
+
+    def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
+        """The band at the points asked so far."""
+        return value.band(value.points, confidence)  # type: ignore[no-any-return]
+
+
+@release(data=("f",), people="stated", page="kde")
+def release_function(
+    f: Function,
+    *,
+    kernel: Kernel,
+    sensitivity: Rational,
+    norm: Rational,
+    epsilon: Rational,
+    delta: Rational,
+    error: Rational = ERROR,
+    dimension: int | None = None,
+    adjacency: Adjacency = SUBSTITUTE,
+    most_points: int = MOST_POINTS,
+    entropy: Entropy | None = None,
+) -> Release[FunctionRelease]:
+    """A function of the data, released as a whole: (ε, δ)-differentially private for all questions together.
+
+    **Theorem.** Let f_D lie in the RKHS of the kernel K with ‖f_D‖ ≤ `norm`, ‖f_D - f_D'‖ ≤ Δ = `sensitivity` for
+    neighbours, and let computed values be within `error`·norm·sqrt(sup K) of f_D. Then all answers at up to
+    `most_points` points, each chosen by anybody in view of the answers before, are (ε, δ)-differentially private.
+
+    *Proof.* What is released are the coordinates w = L⁻¹f(X) with noise; answers L·w̃ are post-processing. A new point
+    adds a row to L and a coordinate to w, and changes none before. Whatever the points, the computed coordinates of
+    neighbours are within Δ' of each other (`uptack.kernels.covariance_factor`, Lemmas 1 to 3), in steps of the grid
+    within s = Δ'/g + sqrt(most_points). Let s_i be the difference in coordinate i, known from the answers before it,
+    with one more coordinate that fills Σs_i² up to s² exactly. With real noise Z_i of variance (m·s)² the log-ratio of
+    densities is Σs_i·Z_i/(m·s)² + 1/2m², and Σs_i·Z_i is normal of variance m²s⁴: taking the last coordinate first,
+    E exp(iθΣs_i·Z_i + θ²(m·s)²Σs_i²/2) = 1. So the loss has exactly the law of one Gaussian mechanism with
+    multiplier m, which is (ε, δ)-private. Integer noise of variance (m·s)² + 9 costs a factor 1 ± 2^-250 a
+    coordinate more, by the smoothing lemma of `uptack.mechanisms.gaussian`, which applies given the answers before. ∎
+
+    Hall (Prop. 3.2.2 and 3.2.5) draws each answer given those before, at the same joint law N(f, c²K); the printed
+    constant is replaced by the exact one. The jitter τ lets points be close, or equal up to rounding.
+
+    >>> import numpy as np
+    >>> from uptack.kernels import GaussianKernel
+    >>> from uptack.noise import SeededEntropy
+    >>> made = release_function(
+    ...     lambda x: np.sin(x[:, 0]), kernel=GaussianKernel(1.0), sensitivity=0.01, norm=3, epsilon=1, delta=1e-6,
+    ...     entropy=SeededEntropy(1),
+    ... )
+    >>> made.value.at([0.0, 1.5])
+    array([...])
+    >>> bool(made.value.at([1.5])[0] == made.value.at([0.0, 1.5])[1])
+    True
+    """
+    if not callable(f):
+        raise InvalidArgument("f", "a function of points (k, d)", checks.describe(f))
+    shape: Kernel = checks.instance("kernel", kernel, Kernel, "a kernel of uptack.kernels", "Try GaussianKernel(0.1).")
+    if dimension is not None and checks.integer("dimension", dimension, least=1) != shape.dimension:
+        fix = "A kernel has its own: GaussianKernel(0.1, dimension=2), or a product of kernels."
+        raise InvalidArgument("dimension", f"that of the kernel, {shape.dimension}", dimension, fix)
+    bound, largest = checks.positive("sensitivity", sensitivity), checks.positive("norm", norm)
+    eps, slip = checks.epsilon(epsilon), checks.nonnegative("error", error)
+    dlt = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
+    account = Account.open("Gaussian-process noise", eps, dlt, adjacency=adjacency, entropy=entropy)
+    most = checks.integer("most_points", most_points, least=1)
+    for name, number in (("sensitivity", bound), ("norm", largest), ("kernel.largest", shape.largest)):
+        if not 1 / _EXTREME <= number <= _EXTREME:
+            raise InvalidArgument(name, "between 1e-100 and 1e100", f"{float(number):.3g}", "Choose other units.")
+    jitter, widened = plan(shape, most, bound, largest, slip)
+    noise, highest = calibrated_gaussian(widened, eps, dlt, most), float(largest * root_above(shape.largest))
+    made = FunctionRelease(f, CovarianceFactor(shape, jitter), noise, highest, most, account.pay(noise.loss))
+    return account.release(made, ProcessNoise())

@@ -1,9 +1,10 @@
-"""A kernel machine as a function: public features, its values anywhere, and a picture of its decision regions."""
+"""A kernel machine as a function: public features of rows, its values anywhere, and a picture of its regions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -13,14 +14,31 @@ from uptack import checks
 from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
-from uptack.kernels.kernel import Floats, Kernel, TensorKernel, points
-from uptack.kernels.stationary_kernels import ExponentialKernel, GaussianKernel, Matern32, Matern52
+from uptack.kernels.kernel import (
+    KERNELS,
+    ExponentialKernel,
+    Floats,
+    GaussianKernel,
+    Kernel,
+    Matern32,
+    Matern52,
+    StationaryKernel,
+    TensorKernel,
+    points,
+)
 
 FEATURE_ERROR = 2.0**-46
 """A bound on ‖φ computed - φ‖: the phase is a fixed function of the row, less its whole turns it is exact, and cosine
 and sine of it are right to 20 units of roundoff, where 128 are allowed for."""
-BLOCK = 1 << 13
+AT_ONCE = 1 << 13
 """Points that are evaluated at once."""
+BLOCK = 1 << 10
+"""Rows of one block."""
+TERMS = BLOCK + 64
+"""A sum of fewer than 2^64 blocks errs by at most so many roundoffs of the sum of absolute values: one for each row of
+a block, and one for each round of pairs."""
+KEPT = 1 << 29
+"""Numbers that are kept at once, 4 GiB. Where there are more they are worked out again whenever they are needed."""
 
 
 def spectrum(kernel: Kernel, count: int) -> Floats:
@@ -36,17 +54,16 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
     """
     import scipy
 
-    uniform = scipy.stats.qmc.Sobol(_uniforms(kernel), scramble=True, seed=0).random_base2((count - 1).bit_length())[
-        :count
-    ]
-    return _spectral(kernel, np.clip(uniform, 2.0**-40, 1 - 2.0**-40)) / (2 * np.pi)
+    sobol = scipy.stats.qmc.Sobol(_uniforms(kernel), scramble=True, seed=0)
+    uniform = np.clip(sobol.random_base2((count - 1).bit_length())[:count], 2.0**-40, 1 - 2.0**-40)
+    return _spectral(kernel, uniform) / (2 * np.pi)
 
 
 def _uniforms(kernel: Kernel) -> int:
     """How many uniform numbers a frequency takes."""
     if isinstance(kernel, TensorKernel):
         return _uniforms(kernel.first) + _uniforms(kernel.second)
-    if isinstance(kernel, GaussianKernel | ExponentialKernel | Matern32 | Matern52):
+    if isinstance(kernel, KERNELS):
         return kernel.dimension + isinstance(kernel, Matern32 | Matern52)
     must = "a GaussianKernel, ExponentialKernel, Matern32 or Matern52, or a tensor product of them"
     raise InvalidArgument("kernel", must, checks.describe(kernel), "In place of a factor set the regularization.")
@@ -59,15 +76,14 @@ def _spectral(kernel: Kernel, uniform: Floats) -> Floats:
     if isinstance(kernel, TensorKernel):
         cut = _uniforms(kernel.first)
         return np.hstack([_spectral(kernel.first, uniform[:, :cut]), _spectral(kernel.second, uniform[:, cut:])])
-    assert isinstance(kernel, GaussianKernel | ExponentialKernel | Matern32 | Matern52)
+    assert isinstance(kernel, StationaryKernel)
     if isinstance(kernel, ExponentialKernel):
         return np.tan(np.pi * (uniform - 0.5)) / kernel.scale
     normal: Floats = scipy.stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.scale
     if isinstance(kernel, GaussianKernel):
         return normal
     degrees = 3 if isinstance(kernel, Matern32) else 5
-    student: Floats = normal * np.sqrt(degrees / scipy.stats.chi2.ppf(uniform[:, -1:], degrees))
-    return student
+    return np.asarray(normal * np.sqrt(degrees / scipy.stats.chi2.ppf(uniform[:, -1:], degrees)))
 
 
 def features(x: Floats, omega: Floats) -> Floats:
@@ -91,6 +107,52 @@ def features(x: Floats, omega: Floats) -> Floats:
     return phi
 
 
+class Features:
+    """φ(x) of every row, a block of them at a time.
+
+    How many rows people have is secret. So neither the memory that is needed nor the rounding of a sum may have a limit
+    that depends on it: sums are taken inside blocks first, and those of blocks in pairs.
+    """
+
+    def __init__(self, x: Floats, omega: Floats) -> None:
+        self._x, self._omega = x, omega
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows there are, and how long φ is."""
+        return len(self._x), 2 * len(self._omega)
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter(self._all) if self.shape[0] * self.shape[1] <= KEPT else self._made()
+
+    def times(self, w: Floats) -> Floats:
+        """w·φ of every row."""
+        return np.concatenate([np.empty(0), *(phi @ w for phi in self)])
+
+    def added(self, weights: Floats) -> Floats:
+        """Σ weight·φ over all rows: see `TERMS`."""
+        parts = [weights[i * BLOCK :][: len(phi)] @ phi for i, phi in enumerate(self)] or [np.zeros(self.shape[1])]
+        while len(parts) > 1:
+            parts = [*map(np.add, parts[::2], parts[1::2]), *parts[len(parts) & ~1 :]]
+        return parts[0]
+
+    def squared(self, weights: Floats) -> Floats:
+        """Σ weight·φφᵀ for weights of at least 0. Rows that weigh nothing take no part."""
+        total = np.zeros((self.shape[1], self.shape[1]))
+        for i, phi in enumerate(self):
+            here = weights[i * BLOCK :][: len(phi)]
+            root = phi[here > 0] * np.sqrt(here[here > 0])[:, None]
+            total += root.T @ root
+        return total
+
+    def _made(self) -> Iterator[Floats]:
+        return (features(self._x[i : i + BLOCK], self._omega) for i in range(0, len(self._x), BLOCK))
+
+    @cached_property
+    def _all(self) -> list[Floats]:
+        return list(self._made())
+
+
 @dataclass(frozen=True, eq=False)
 class KernelMachine:
     """A function f(x) = centre + scale·w·φ(x) that may be asked anywhere, any number of times. It holds no data.
@@ -111,10 +173,9 @@ class KernelMachine:
     def at(self, x: ArrayLike) -> Floats:
         """The values at points of shape (k, d)."""
         where = points("x", x, self.frequencies.shape[1])
-        blocks = (where[i : i + BLOCK] for i in range(0, len(where), BLOCK))
+        blocks = (where[i : i + AT_ONCE] for i in range(0, len(where), AT_ONCE))
         parts = [features(block, self.frequencies) @ self.coefficients for block in blocks]
-        values: Floats = self.centre + self.scale * np.concatenate([np.empty(0), *parts])
-        return values
+        return np.asarray(self.centre + self.scale * np.concatenate([np.empty(0), *parts]))
 
     def band(self, x: ArrayLike, confidence: Rational = 0.95) -> tuple[Floats, Floats]:
         """Where the curator's own function lies, with this confidence at each point by itself.
@@ -166,7 +227,10 @@ def plot_regions(
     are **not private**: leave them out of a picture to be published; its title says which it is.
     It needs matplotlib: `pip install "uptack[plots]"`.
     """
-    (left, right), (low, high) = _box(box)
+    ends = checks.numbers("box", box, (2,))
+    if ends.shape != (2, 2) or not (ends[:, 0] < ends[:, 1]).all():
+        raise InvalidArgument("box", "((low, high), (low, high))", checks.describe(ends))
+    (left, right), (low, high) = ends
     across, up = np.linspace(left, right, steps), np.linspace(low, high, steps)
     grid = np.stack(np.meshgrid(across, up), axis=-1)
     ax = axes(ax, figsize=(5.5, 4.5))
@@ -185,13 +249,6 @@ def plot_regions(
     ax.set_title(f"with {' and '.join(shown)}: not private" if shown else "private regions", fontsize=10)
     ax.set(xlim=(left, right), ylim=(low, high))
     return ax
-
-
-def _box(box: ArrayLike) -> Floats:
-    ends = checks.numbers("box", box, (2,))
-    if ends.shape != (2, 2) or not (ends[:, 0] < ends[:, 1]).all():
-        raise InvalidArgument("box", "((low, high), (low, high))", checks.describe(ends))
-    return ends
 
 
 def _decision(machine: Any) -> Callable[[Floats], Floats]:

@@ -38,7 +38,7 @@ N count people. Then all of this holds with people in place of rows, whatever th
 
 *Proof.* Her term is convex, and its subgradients are sums of v·a·K(x, ·), of norm at most M·Σv ≤ M: a mean of vectors
 is no longer than the longest. Theorems 1 to 3 ask for no more of a term. v is a float without rounding, and 1 for one
-row. The rounding of sums does not depend on the number of rows (`uptack.kernels.feature_blocks`). ∎
+row. The rounding of sums does not depend on the number of rows (`uptack.kernels.machine_function.Features`). ∎
 """
 
 from __future__ import annotations
@@ -50,9 +50,8 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.kernels.feature_blocks import TERMS, Features
 from uptack.kernels.kernel import Floats
-from uptack.kernels.machine_function import FEATURE_ERROR
+from uptack.kernels.machine_function import FEATURE_ERROR, TERMS, Features
 
 CORNER = 2.0**-8
 """Half the width over which the corner of the hinge is rounded off; it lifts the loss by at most a quarter of that."""
@@ -61,13 +60,13 @@ UNIT = 2.0**-53
 
 
 class Penalty(ABC):
-    """A convex loss with |∂ℓ/∂f| ≤ `lipschitz` and 0 ≤ ∂²ℓ/∂f² ≤ `bend`.
+    """A convex loss with |∂ℓ/∂f| ≤ `lipschitz` and 0 ≤ ∂²ℓ/∂f² ≤ `max_curvature`.
 
     With `labels` it is a function of y·f for y = ±1, otherwise of f - y and linear where |f - y| ≥ `linear_beyond`.
     """
 
     lipschitz: float = 1.0
-    bend: float
+    max_curvature: float
     labels: bool
     linear_beyond: float = 0.0
 
@@ -87,7 +86,7 @@ class HingePenalty(Penalty):
     """max(1 - yf, 0) for y = ±1, its corner rounded off: the support vector machine."""
 
     labels = True
-    bend = 0.5 / CORNER
+    max_curvature = 0.5 / CORNER
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
         """Those of the ramp, by the chain rule."""
@@ -100,7 +99,7 @@ class LogisticPenalty(Penalty):
     """ln(1 + e^(-yf)) for y = ±1."""
 
     labels = True
-    bend = 0.25
+    max_curvature = 0.25
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
         """-y·p and p(1 - p) with p = 1/(1 + e^(yf))."""
@@ -116,7 +115,7 @@ class HuberPenalty(Penalty):
 
     cutoff: float = 1.0
     labels = False
-    bend = 1.0
+    max_curvature = 1.0
 
     def __post_init__(self) -> None:
         cutoff = float(checks.positive("cutoff", self.cutoff))
@@ -140,7 +139,7 @@ class InsensitivePenalty(Penalty):
         width = float(checks.positive("width", self.width))
         if width < CORNER:
             raise InvalidArgument("width", f"at least {CORNER}", width, "It is in units of the scale.")
-        for name, value in {"width": width, "bend": 2 / width, "linear_beyond": 1.25 * width}.items():
+        for name, value in {"width": width, "max_curvature": 2 / width, "linear_beyond": 1.25 * width}.items():
             object.__setattr__(self, name, value)
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
@@ -162,7 +161,7 @@ LOSSES: dict[str, Penalty] = {
 
 @dataclass(frozen=True)
 class Objective:
-    """P(w) = (1/N)·Σ v_i·ℓ(y_i, w·φ_i) + λ‖w‖², with N = `rows` and λ = `regularization`.
+    """P(w) = (1/N)·Σ v_i·ℓ(y_i, w·φ_i) + λ‖w‖², with N = `rows`, λ = `regularization` and y cut at ±(M/λ + r).
 
     Without `weights` all v_i are 1. `terms` bounds the sum of them, and is the number of rows or of people.
     """
@@ -175,20 +174,10 @@ class Objective:
     weights: Floats | None = None
     people: int = 0
 
-    @staticmethod
-    def of(
-        phi: Features,
-        y: Floats,
-        penalty: Penalty,
-        rows: int,
-        regularization: float,
-        weights: Floats | None = None,
-        people: int = 0,
-    ) -> Objective:
-        """The objective for any y, however large: it is cut at ±(M/λ + r)."""
-        most = penalty.lipschitz / regularization + penalty.linear_beyond
-        cut = y if penalty.labels else np.clip(y, -most, most)
-        return Objective(phi, cut, penalty, rows, regularization, weights, people)
+    def __post_init__(self) -> None:
+        if not self.penalty.labels:
+            most = self.penalty.lipschitz / self.regularization + self.penalty.linear_beyond
+            object.__setattr__(self, "y", np.clip(self.y, -most, most))
 
     @property
     def terms(self) -> int:
@@ -202,8 +191,7 @@ class Objective:
 
     def gradient(self, w: Floats, slope: Floats) -> Floats:
         """∇P(w) = (1/N)·Σ (v·∂ℓ/∂f)_i·φ_i + 2λw."""
-        gradient: Floats = self.phi.added(slope) / self.rows + 2 * self.regularization * w
-        return gradient
+        return np.asarray(self.phi.added(slope) / self.rows + 2 * self.regularization * w)
 
     def newton(self, gradient: Floats, curvature: Floats) -> Floats:
         """-H⁻¹∇P with H = (1/N)·Σ (v·∂²ℓ/∂f²)_i·φ_i·φ_iᵀ + 2λI. Rows where the loss is linear take no part.
@@ -214,8 +202,7 @@ class Objective:
 
         hessian = self.phi.squared(curvature / self.rows)
         hessian[np.diag_indices_from(hessian)] += 2 * self.regularization
-        direction: Floats = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian, overwrite_a=True), gradient)
-        return direction
+        return np.asarray(-scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian, overwrite_a=True), gradient))
 
     def step(self, w: Floats, f: Floats, gradient: Floats, direction: Floats) -> float:
         """How far to go: all the way unless P rises there, else to where its slope is a tenth of that at the start.
@@ -232,8 +219,8 @@ class Objective:
         if rise(1.0) <= flat:
             return 1.0
         low, high = 0.0, 1.0
-        while abs(found := rise(middle := (low + high) / 2)) > flat and high - low > UNIT:
-            low, high = (low, middle) if found > 0 else (middle, high)
+        while abs(slope := rise(middle := (low + high) / 2)) > flat and high - low > UNIT:
+            low, high = (low, middle) if slope > 0 else (middle, high)
         return middle
 
 
@@ -261,12 +248,12 @@ def rounding(penalty: Penalty, n: int, rows: int, size: int, regularization: flo
     """A bound on ‖∇P computed - ∇P‖ at a w of this length, whatever the data and the order of the sums.
 
     With u the unit roundoff, e = FEATURE_ERROR and ‖φ‖ = 1: a computed value of f errs by at most (2m·u + e)·‖w‖. Its
-    slope errs by `bend` times that; by `bend` times 8u(1 + r) for roundings of its argument, which matter only where
-    the loss is not linear; and by 16uM of its own and its weight's. The sum of slopes times features errs by n·M times
-    `TERMS` roundoffs more. All products of such errors, and γ_k = ku/(1 - ku) in place of ku, are covered by the
+    slope errs by `max_curvature` times that, and times 8u(1 + r) more for roundings of its argument, which matter only
+    where the loss is not linear; and by 16uM of its own and its weight's. The sum of slopes times features errs by n·M
+    times `TERMS` roundoffs more. All products of such errors, and γ_k = ku/(1 - ku) in place of ku, are covered by the
     factor 2.
     """
     value = (size * UNIT + FEATURE_ERROR) * length + 8 * UNIT * (1 + penalty.linear_beyond)
-    slope = penalty.bend * value + 16 * UNIT * penalty.lipschitz
+    slope = penalty.max_curvature * value + 16 * UNIT * penalty.lipschitz
     total = n / rows * (slope + penalty.lipschitz * (TERMS * UNIT + FEATURE_ERROR + 16 * UNIT))
     return 2 * (total + 16 * UNIT * regularization * length)

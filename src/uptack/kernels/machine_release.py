@@ -1,9 +1,12 @@
-"""Kernel machines as private releases: the minimiser of `uptack.kernels.machine_minimisers`, with Gaussian noise."""
+"""Kernel machines as private releases: the minimiser of `uptack.kernels.machine_minimisers`, with Gaussian noise.
+
+A design is checked before data are read; its terms say how far one row moves the minimiser.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,23 +14,26 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.feature_blocks import Features
-from uptack.kernels.kernel import Floats, Kernel
-from uptack.kernels.machine_design import MOST_ENTRIES, Design, MachineTerms, TrainingRows, columns_of
-from uptack.kernels.machine_function import KernelMachine, MachineNoise, spectrum
-from uptack.kernels.machine_minimisers import Objective, Penalty, minimiser
-from uptack.kernels.stationary_kernels import GaussianKernel
-from uptack.mechanisms.additive_noise import GridMechanism, calibrated_gaussian
+from uptack.kernels.kernel import Floats, GaussianKernel, Kernel
+from uptack.kernels.machine_function import KEPT, Features, KernelMachine, MachineNoise, spectrum
+from uptack.kernels.machine_minimisers import LOSSES, Objective, Penalty, minimiser, rounding
+from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import Entropy
-from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.statistics.joint_quantiles import quantiles
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.table.protocol import Columns
+from uptack.table.arguments import column_field, matrix_fields
+from uptack.table.ids import numbered
+from uptack.table.memory.table import MemoryTable
+from uptack.table.protocol import Column, Columns
 from uptack.table.reads import DESIGN
+from uptack.table.unit import ROW, Integers, PrivacyUnit
+from uptack.table.values.kinds import NUMERIC
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 SHARE = Fraction(1, 5)
@@ -35,6 +41,170 @@ SHARE = Fraction(1, 5)
 WHOLE = 1 << 40
 """What a person with one row weighs, in the units of weights."""
 HOW = "Gaussian noise"
+SLACK = Fraction(1, 100)
+"""What the solver may add to the sensitivity."""
+NOISE = Fraction(1, 5)
+"""The standard deviation of the noise at a point, with the regularization that is chosen if none is given."""
+LEAST = 2.0**-20
+"""The least regularization, far above what would trouble Cholesky's method; and one over the largest."""
+
+
+# ----------------------------------------------------------------------------------------------- data, design and terms
+
+
+def columns_of(x: Any, y: Any) -> Columns:
+    """The columns of X, and last y: of a table as they are, of a caller's data as columns of one in memory."""
+    if isinstance(x, Columns):
+        return Columns([*x, y])
+    must = "a table of numbers with at least one column"
+    fields, response = matrix_fields("X", x, must), column_field("y", y, NUMERIC)
+    if not fields:
+        raise InvalidArgument("X", must, checks.outline(x))
+    if next(iter(fields.values())).size != response.size:
+        raise InvalidArgument("y", "as long as X", "another number of rows")
+    table = MemoryTable.of({**{f"X[{label}]": one for label, one in fields.items()}, "y": response})
+    return Columns(map(table.column, table.fields))
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """The complete rows of X and y, and whose each is where people are the unit, of so many people."""
+
+    x: Floats
+    y: Floats
+    whose: Integers | None = None
+    people: int = 0
+
+    @property
+    def n(self) -> int:
+        """The number of rows, or of people."""
+        return self.y.size if self.whose is None else self.people
+
+    @property
+    def p(self) -> int:
+        """The number of columns of X."""
+        return int(self.x.shape[1])
+
+    def column(self, values: Floats) -> Column:
+        """One number of each row as a column."""
+        unit = ROW if self.whose is None else PrivacyUnit(("person",), "people")
+        return MemoryTable({"x": column_field("x", values)}, unit, self.whose, self.people).column("x")
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a machine is to be, checked before data are read. None stands for what is to be found out."""
+
+    loss: str | Penalty = "hinge"
+    kernel: Kernel | None = None
+    bandwidth: Rational | None = 1.0
+    regularization: Rational | None = None
+    frequencies: int = 256
+    centre: Rational | None = None
+    scale: Rational | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, Penalty):
+            checks.choice("loss", self.loss, tuple(LOSSES))
+        if self.kernel is not None:
+            spectrum(checks.instance("kernel", self.kernel, Kernel, "a kernel of uptack.kernels"), 1)
+        if self.bandwidth is not None:
+            checks.positive("bandwidth", self.bandwidth, "With None it comes from private quartiles.")
+        if self.regularization is not None:
+            ridge = checks.positive("regularization", self.regularization)
+            if not LEAST <= ridge <= 1 / LEAST:
+                raise InvalidArgument("regularization", "between 2^-20 and 2^20", float(ridge))
+        checks.integer("frequencies", self.frequencies, least=1)
+        if 2 * self.frequencies > KEPT:
+            raise InvalidArgument("frequencies", f"at most {KEPT // 2}", self.frequencies)
+        if (self.centre is None) != (self.scale is None):
+            raise InvalidArgument("centre and scale", "given both or neither", "one of them")
+        if self.centre is not None:
+            checks.rational("centre", self.centre)
+        if self.scale is not None:
+            checks.positive("scale", self.scale, "Without centre and scale both come from private quartiles.")
+            if not 1e-300 < float(self.scale) < 1e300:
+                raise InvalidArgument("scale", "between 1e-300 and 1e300", checks.describe(self.scale))
+
+    @property
+    def penalty(self) -> Penalty:
+        """The loss itself."""
+        return self.loss if isinstance(self.loss, Penalty) else LOSSES[self.loss]
+
+    @property
+    def measures_y(self) -> bool:
+        """Whether the place of y is to be found out."""
+        return self.scale is None and not self.penalty.labels
+
+    @property
+    def measures_x(self) -> bool:
+        """Whether the bandwidths are to be found out."""
+        return self.kernel is None and self.bandwidth is None
+
+    def check(self, columns: Columns, missing: str) -> None:
+        """Whether X and y can be fitted: as many columns as the kernel takes, and no row that lacks a value."""
+        p = len(columns) - 1
+        if self.kernel is not None and self.kernel.dimension != p:
+            fix = "Kernels of single columns are combined by *."
+            raise InvalidArgument("kernel", f"one of {p} coordinates", f"one of {self.kernel.dimension}", fix)
+        if missing == "error" and not all(column.finite() for column in columns):
+            fix = "Pass missing='ignore' to leave each such row out of its fit."
+            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+
+    def rows(self, columns: Columns, missing: str) -> TrainingRows:
+        """The rows to be fitted, with labels where there must be labels. A row without all of it is left out."""
+        held = columns.rows("drop").in_memory()
+        x, y = np.ascontiguousarray(held.lines[:-1].T), held.lines[-1]
+        labelled = np.abs(y) == 1 if self.penalty.labels else np.ones(y.size, bool)
+        if missing == "error" and not labelled.all():
+            raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
+        whose, people = (None, 0) if held.codes is None else numbered(held.codes[labelled])
+        return TrainingRows(x[labelled], y[labelled], whose, people)
+
+    def place(self) -> tuple[float, float]:
+        """The public centre and scale of y: 0 and 1 where there are none."""
+        return (0.0, 1.0) if self.scale is None or self.penalty.labels else (float(self.centre or 0), float(self.scale))
+
+
+@dataclass(frozen=True)
+class MachineTerms:
+    """λ, the tolerance of the solver, and the sensitivity of what it finds: all public."""
+
+    regularization: float
+    tolerance: float
+    sensitivity: Fraction
+
+    @staticmethod
+    def of(design: Design, rows: int, adjacency: Adjacency = SUBSTITUTE, multiplier: Rational = 0) -> MachineTerms:
+        """g·M/(λN), or half of that where rows come and go, and t/λ.
+
+        If λ is not given it is what makes the noise NOISE, but not below 1/2N, scikit-learn's C = 1. t is what adds
+        SLACK, but no less than four times the rounding of a gradient where n ≤ 2N, so that floats reach it. (A private
+        count N that is below n/2 by chance is small, and then so is the rounding beside what adds SLACK.)
+        """
+        penalty, steepest = design.penalty, Fraction(design.penalty.lipschitz)
+        moved = steepest * adjacency.rows_per_person / (1 if adjacency.size_is_public else 2)
+        chosen = max(Fraction(multiplier) * moved / NOISE, Fraction(1, 2)) / rows
+        ridge = float(design.regularization or min(max(chosen, Fraction(LEAST)), 1 / Fraction(LEAST)))
+        base = moved / (Fraction(ridge) * rows)
+        longest = penalty.lipschitz / ridge
+        if penalty.labels:  # λ‖f̂‖² ≤ P(0) ≤ n/N
+            longest = min(longest, math.sqrt(2 / ridge))
+        coarse = 4 * rounding(penalty, 2 * rows, rows, 2 * design.frequencies, ridge, longest)
+        tolerance = max(float(SLACK * base) * ridge, coarse)
+        return MachineTerms(ridge, tolerance, base + Fraction(tolerance) / Fraction(ridge))
+
+    def refuse(self, design: Design, rows: int, multiplier: Fraction) -> Advice | None:
+        """Why there is no reply: noise above 1, or above half of the largest value M/2λ that f̂ can have."""
+        noise, most = multiplier * self.sensitivity, Fraction(design.penalty.lipschitz / (4 * self.regularization))
+        limit = min(Fraction(1), most)
+        if noise <= limit:
+            return None
+        needed = rows * noise / limit if design.regularization else rows * noise / most
+        return Advice(n=math.ceil(needed), other="" if design.regularization is None else "a larger regularization")
+
+
+# ---------------------------------------------------------------------------------------------------------- the release
 
 
 @release(
@@ -104,15 +274,15 @@ def kernel_machine(
     )
     columns = columns_of(x, y)
     design.check(columns, how)
-    return question.account.close(_found(design, columns, how, question))
+    return question.account.close(_fit(design, columns, how, question))
 
 
-def _found(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:
+def _fit(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:
     """The quartiles that were called for, then the coefficients with noise."""
     data = design.rows(columns, missing) if question.size_is_secret else None
     rows, question = public_size(columns.table.size if data is None else data.n, question)
-    if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
-        return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
+    if rows * 2 * design.frequencies > KEPT:  # of the public number of rows: the other may be secret
+        return question.refuse(HOW, Advice(other=f"at most {KEPT // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
     last = question.worth(question.epsilon * share, question.delta)
     multiplier = gaussian_noise_multiplier(last.epsilon, last.delta)
@@ -149,25 +319,21 @@ def _measured(design: Design, data: TrainingRows, rows: int, question: Question)
     kernel = design.kernel or GaussianKernel(float(design.bandwidth or 1), data.p)
     columns = [(SHARE, data.y)] if design.measures_y else []
     columns += [(SHARE / data.p, column) for column in data.x.T] if design.measures_x else []
-    found: list[tuple[float, float]] = []
+    places: list[tuple[float, float]] = []
     for part, values in columns:
         own = question.worth(question.epsilon * part)
         made = quantiles(data.column(values), rows, QUARTILES, own, quantile_statistic)
         if made.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
             return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))
-        found.append(_place(*made.value.tolist()))
+        low, high = made.value.tolist()
+        spread = (high - low) / 1.349  # that of a normal law
+        places.append((low / 2 + high / 2, spread if 0 < spread < math.inf else 1.0))
     if design.measures_y:
-        place = found.pop(0)
+        place = places.pop(0)
     if design.measures_x:
-        widths = np.array([spread for _, spread in found]) * math.sqrt(data.p / 2)
+        widths = np.array([spread for _, spread in places]) * math.sqrt(data.p / 2)
     return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
-
-
-def _place(low: float, high: float) -> tuple[float, float]:
-    """Centre and scale from quartiles, the scale that of a normal law; 1 where it is no positive number."""
-    spread = (high - low) / 1.349
-    return low / 2 + high / 2, spread if 0 < spread < math.inf else 1.0
 
 
 def _coefficients(
@@ -176,7 +342,7 @@ def _coefficients(
     with np.errstate(over="ignore"):
         y = (data.y - machine.centre) / machine.scale
     phi = Features(data.x, machine.frequencies)
-    objective = Objective.of(phi, y, penalty, rows, terms.regularization, _weights(data), data.n)
+    objective = Objective(phi, y, penalty, rows, terms.regularization, _weights(data), data.n)
     return minimiser(objective, terms.tolerance)
 
 
@@ -190,9 +356,8 @@ def _weights(data: TrainingRows) -> Floats | None:
 
 def _released(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
     """The machine with noise on its coefficients."""
-    exact, promised = np.nan_to_num(machine.coefficients), (question.epsilon, question.delta)
-    multiplier, grid, law = calibrated_gaussian(sensitivity, *promised, exact.size)
-    noise = GridMechanism(loss.Gaussian(*promised, multiplier), law, grid)
-    spread = math.sqrt(Fraction(law.variance)) * float(Fraction(grid.step)) * machine.scale
+    exact = np.nan_to_num(machine.coefficients)
+    noise = calibrated_gaussian(sensitivity, question.epsilon, question.delta, exact.size)
+    spread = noise.standard_deviation * machine.scale
     value = replace(machine, coefficients=question.account.draw(noise, exact), noise=spread)
     return Outcome(value, HOW, MachineNoise())

@@ -83,6 +83,12 @@ class GridMechanism(Mechanism[Floats, Floats]):
         """What the move costs under the law, in steps."""
         return self.law.price(self.move(value, other), Fraction(getattr(self.loss, "delta", 0)))
 
+    @property
+    def standard_deviation(self) -> float:
+        """That of Gaussian noise on each coordinate."""
+        assert isinstance(self.law, IntegerGaussian)
+        return math.sqrt(Fraction(self.law.variance)) * float(Fraction(self.grid.step))
+
     def move(self, value: Floats, other: Floats) -> list[int]:
         """How many steps each coordinate moves."""
         step = Fraction(self.grid.step)
@@ -201,24 +207,23 @@ def gaussian(
     dlt, coarse = checks.inside_unit("delta", delta, fix), None if granularity is None else Grid(granularity)
     account = Account.open("Gaussian noise", eps, dlt, adjacency=adjacency, entropy=entropy)
     x = numbers("value", value)
-    multiplier, grid, law = calibrated_gaussian(bound, eps, dlt, x.size)
-    noisy = account.draw(GridMechanism(loss.Gaussian(eps, dlt, multiplier), law, grid), x.ravel())
+    noise = calibrated_gaussian(bound, eps, dlt, x.size)
+    noisy = account.draw(noise, x.ravel())
     noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
-    rounding = float(Fraction((coarse or grid).step)) / 2
-    return account.release(_shaped(noisy, x), GridNoise(law, float(Fraction(grid.step)), rounding))
+    rounding = float(Fraction((coarse or noise.grid).step)) / 2
+    return account.release(_shaped(noisy, x), GridNoise(noise.law, float(Fraction(noise.grid.step)), rounding))
 
 
-def calibrated_gaussian(
-    sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int
-) -> tuple[Fraction, Grid, IntegerGaussian]:
-    """The noise multiplier, grid and law of the theorem of `gaussian`, for vectors of up to `size` coordinates."""
+def calibrated_gaussian(sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int) -> GridMechanism:
+    """The mechanism of the theorem of `gaussian`, for vectors of up to `size` coordinates."""
     slack = 1 - Fraction(size, 1 << 200)
     multiplier = gaussian_noise_multiplier(epsilon * slack, delta * slack)
     root = math.isqrt(size - 1) + 1  # at least sqrt(d)
     grid = Grid.finer_than(sensitivity / root)
     steps = math.ceil(sensitivity / Fraction(grid.step)) + root
     _check_scale(multiplier * steps, epsilon, size)
-    return multiplier, grid, IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
+    law = IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
+    return GridMechanism(loss.Gaussian(epsilon, delta, multiplier), law, grid)
 
 
 @release(data=("value",), people="stated", page="noise")

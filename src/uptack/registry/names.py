@@ -28,7 +28,7 @@ HOMES = (
     "uptack.regression",
     "uptack.ranks",
     "uptack.blocks",
-    "uptack.kernels.gaussian_process",
+    "uptack.kernels.function_release",
     "uptack.kernels.machine_release",
     "uptack.kernels.spectral_release",
     "uptack.mechanisms",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.kernels.density_curves import Floats, FourierDensity
+from uptack.kernels.curves import Floats, FourierDensity
 
 LEAST = 8
 """Below this degree a series is smooth, whatever it is of."""

@@ -20,7 +20,7 @@ import numpy as np
 from markupsafe import Markup
 
 from uptack.display.numbers import number
-from uptack.kernels.density_curves import DensityCurve, Floats
+from uptack.kernels.curves import DensityCurve, Floats
 from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE
 from uptack.progress import track

@@ -12,11 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from uptack.blocks import confinement, fork_server, process_isolation
+from uptack.blocks import confinement, process_isolation
 from uptack.blocks.block_evaluation import accepting, evaluate
 from uptack.blocks.confinement import confine
-from uptack.blocks.fork_server import Job
-from uptack.blocks.process_isolation import apart
+from uptack.blocks.process_isolation import Job, apart
 from uptack.errors import InvalidArgument
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no such signals")
@@ -47,7 +46,7 @@ def ancestors(pid):
 def test_a_keeper_that_f_stops_or_kills_is_the_fallback(number, confined, workers, monkeypatch):
     """Where the system lets f signal its keeper, the process that waits notices."""
     if not confined:
-        monkeypatch.setattr(fork_server, "confine", lambda: False)
+        monkeypatch.setattr(process_isolation, "confine", lambda: False)
 
     def f(rows):
         if rows[0] == 2:
@@ -76,7 +75,7 @@ def test_a_fresh_interpreter_that_f_stops_is_the_fallback():
 
 def test_a_fresh_interpreter_that_is_stopped_is_replaced(monkeypatch):
     """Not by f, which may not; by whoever waits, when it has begun."""
-    seen, start = [], fork_server.Answers.next
+    seen, start = [], process_isolation.Answers.next
     monkeypatch.setattr(process_isolation, "PATIENCE", 0.5)  # with an interpreter that does not answer
 
     def following(self):
@@ -85,7 +84,7 @@ def test_a_fresh_interpreter_that_is_stopped_is_replaced(monkeypatch):
             os.kill(self.keeper, signal.SIGSTOP)
         return start(self)
 
-    monkeypatch.setattr(fork_server.Answers, "next", following)
+    monkeypatch.setattr(process_isolation.Answers, "next", following)
     with pytest.raises(InvalidArgument, match="fresh Python"):  # it never came to load f
         evaluate(stopping, pl.Series("x", [0, 1, 2]), BLOCKS[:3], *accepting("outcome", "failed"), timeout=PATIENT)
     assert not running(seen[0])
@@ -93,10 +92,10 @@ def test_a_fresh_interpreter_that_is_stopped_is_replaced(monkeypatch):
 
 def test_a_keeper_that_says_nothing_is_given_up(monkeypatch):
     """Also where the system does not say that it is stopped."""
-    monkeypatch.setattr(fork_server, "confine", lambda: False)
-    monkeypatch.setattr(fork_server, "_stopped", lambda pid: False)
+    monkeypatch.setattr(process_isolation, "confine", lambda: False)
+    monkeypatch.setattr(process_isolation, "_stopped", lambda pid: False)
     for name, seconds in (("GRACE", 0.5), ("PATIENCE", 0.5)):
-        monkeypatch.setattr(fork_server, name, seconds)
+        monkeypatch.setattr(process_isolation, name, seconds)
 
     def f(rows):
         if rows[0] == 1:

@@ -12,7 +12,8 @@ import pytest
 
 import uptack as ut
 from uptack.blocks import stable_value
-from uptack.blocks.block_evaluation import accepting, evaluate, random_blocks
+from uptack.blocks.block_evaluation import accepting, evaluate
+from uptack.blocks.partition import random_blocks
 
 N, BLOCKS = 40, 8
 PARTS = random_blocks(N, BLOCKS, ut.SeededEntropy(3))

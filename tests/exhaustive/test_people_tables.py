@@ -12,8 +12,7 @@ import uptack as ut
 from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, tables
 from tests.exhaustive.test_categories import excess, table_law
 from uptack.account import AssumptionFailed
-from uptack.blocks.block_evaluation import random_blocks
-from uptack.blocks.people_blocks import rows_of
+from uptack.blocks.partition import random_blocks, rows_of
 from uptack.discrete.categories import Capped, Screen
 from uptack.discrete.cells_per_person import CellLimit
 from uptack.discrete.count_noise import cell_noise

@@ -9,7 +9,7 @@ from flint import ctx
 
 from tests.exhaustive.universe import substituted, tables
 from uptack.account import AssumptionFailed
-from uptack.blocks.block_evaluation import random_blocks
+from uptack.blocks.partition import random_blocks
 from uptack.exact import ball, upper
 from uptack.mechanisms.stability import StabilityTest, noise_law
 from uptack.noise import SeededEntropy

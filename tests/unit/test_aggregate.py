@@ -8,7 +8,8 @@ import pytest
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.blocks import Vote, plan, stable_value, subsample_aggregate
-from uptack.blocks.block_evaluation import accepting, evaluate, random_blocks
+from uptack.blocks.block_evaluation import accepting, evaluate
+from uptack.blocks.partition import random_blocks
 from uptack.mechanisms.stability import release_if_stable
 from uptack.papers.dwork_roth_stability import A_dist, A_samp, sampling_plan
 from uptack.privacy import loss

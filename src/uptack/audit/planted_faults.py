@@ -212,7 +212,7 @@ PEOPLE = (
     PlantedFault("people: counted by their rows", "count, people", patch("table.memory.counts.up_to", lambda f: wrong.without_a_cap)),
     PlantedFault("people: units of half a person", "histogram, people", argument("discrete.count_noise.cell_noise", "most", lambda m: m // 2)),
     PlantedFault("people: a screen for half a person", "categories, people", argument("discrete.categories.capped", 2, lambda g: g // 2)),
-    PlantedFault("people: rows of one in two blocks", "block median, people", patch("blocks.people_blocks.rows_of", wrong.rows_are_dealt)),
+    PlantedFault("people: rows of one in two blocks", "block median, people", patch("blocks.partition.rows_of", wrong.rows_are_dealt)),
     PlantedFault("people: rows of one in two blocks of a regression", "short cut, people", patch("table.memory.rows.MemoryRows.deal", wrong.rows_change_slots)),
     PlantedFault("people: gradients of rows that weigh one each", "linear, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
     PlantedFault("people: directions of rows that weigh one each", "scatter, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),

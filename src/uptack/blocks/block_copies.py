@@ -26,7 +26,6 @@ import datetime as dt
 import math
 import pickle
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -235,53 +234,34 @@ def _time(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- polars
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A polars column as a list, which is all that is known of its rows."""
-
-    name: str
-    values: list[Any]
-    plain: Any
-    kind: Any
-
-    def build(self) -> Any:
-        """The column again. A new one knows nothing of how others were sorted or stored."""
-        pl: Any = import_module("polars")
-
-        made = pl.Series(self.name, self.values, dtype=self.plain)
-        return made if self.plain == self.kind else made.cast(self.kind)
-
-
-@dataclass(frozen=True)
-class _Polars:
-    """A block of a polars frame or column."""
-
-    columns: tuple[_Column, ...]
-    frame: bool
-
-    def __call__(self) -> Any:
-        pl: Any = import_module("polars")
-
-        columns = [column.build() for column in self.columns]
-        return pl.DataFrame(columns) if self.frame else columns[0]
-
-
 def _unpolarised(data: Any, rows: Indices) -> Parcel:
     try:
         part, frame = data[rows], hasattr(data, "columns")
-        return _Polars(tuple(map(_listed, part.get_columns() if frame else [part])), frame)
+        return partial(_polarised, [_listed(one) for one in (part.get_columns() if frame else [part])], frame)
     except BaseException:  # a row's own methods
         interrupts.check()
         return _nothing
 
 
-def _listed(column: Any) -> _Column:
+def _polarised(columns: list[tuple[str, list[Any], Any, Any]], frame: bool) -> Any:
+    """A frame or column from lists: nothing else is known of its rows, nor how others were sorted or stored."""
+    pl: Any = import_module("polars")
+
+    built = []
+    for name, values, plain, kind in columns:
+        column = pl.Series(name, values, dtype=plain)
+        built.append(column if plain == kind else column.cast(kind))
+    return pl.DataFrame(built) if frame else built[0]
+
+
+def _listed(column: Any) -> tuple[str, list[Any], Any, Any]:
+    """Its name, its values as a list, the type of these, and that of the column."""
     kind = _without_categories(column.dtype)
     plain = column if kind == column.dtype else column.cast(kind)
     if kind.is_temporal():  # as integers: Python has no years above 9999
         physical = plain.to_physical()
-        return _Column(column.name, physical.to_list(), physical.dtype, kind)
-    return _Column(column.name, plain.to_list(), kind, kind)
+        return column.name, physical.to_list(), physical.dtype, kind
+    return column.name, plain.to_list(), kind, kind
 
 
 def _without_categories(kind: Any) -> Any:

@@ -53,15 +53,18 @@ from numpy.typing import NDArray
 
 from uptack import checks, interrupts
 from uptack.blocks.block_copies import Indices, library, parcels
-from uptack.blocks.fork_server import Job
-from uptack.blocks.partition import equal_blocks, independent_blocks
-from uptack.blocks.process_isolation import FORKS, apart
+from uptack.blocks.partition import dealt_rows
+from uptack.blocks.process_isolation import FORKS, Job, apart
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.noise import Entropy
 from uptack.progress import track
 from uptack.reach.instability import outcome
 
+Function = Callable[[Any], Any]
+Functions = Function | Sequence[Function]
+Accept = Callable[[Any], Any]
+TIMEOUT = 600
+"""Seconds that f may take on a block."""
 VECTOR, TEXT = b"v", b"t"
 
 
@@ -101,44 +104,33 @@ def _decimal(value: Decimal) -> str:
     if not isinstance(exponent, int):
         return str(value)  # infinite; NaN is not equal to itself and has been refused
     number = "".join(map(str, digits))
-    kept = number.rstrip("0")
-    return f"{'-' * sign}{kept}e{exponent + len(number) - len(kept)}" if kept else "0"
+    stripped = number.rstrip("0")
+    return f"{'-' * sign}{stripped}e{exponent + len(number) - len(stripped)}" if stripped else "0"
 
 
-def _sorted(value: frozenset[Any]) -> list[Any]:
-    return sorted((_written(part) for part in value), key=json.dumps)
-
-
-FORMS: dict[type, Callable[[Any], Any]] = {
-    bool: bool,
-    int: hex,
-    float: lambda value: (float(value) + 0.0).hex(),
-    str: str.__str__,
-    bytes: lambda value: bytes(value).hex(),
-    tuple: lambda value: [_written(part) for part in value],
-    frozenset: _sorted,
-    Decimal: _decimal,
-    Fraction: lambda value: [hex(value.numerator), hex(value.denominator)],
-    dt.datetime: _moment,
-    dt.date: lambda value: [value.year, value.month, value.day],
-    dt.time: _time,
-    dt.timedelta: lambda value: [value.days, value.seconds, value.microseconds],
+FORMS: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    bool: (bool, bool),
+    int: (hex, lambda text: int(text, 16)),
+    float: (lambda value: (float(value) + 0.0).hex(), float.fromhex),
+    str: (str.__str__, str),
+    bytes: (lambda value: bytes(value).hex(), bytes.fromhex),
+    tuple: (lambda value: [*map(_written, value)], lambda parts: tuple(map(_read, parts))),
+    frozenset: (lambda value: sorted(map(_written, value), key=json.dumps), lambda parts: frozenset(map(_read, parts))),
+    Decimal: (_decimal, Decimal),
+    Fraction: (
+        lambda value: [hex(value.numerator), hex(value.denominator)],
+        lambda parts: Fraction(*(int(part, 16) for part in parts)),
+    ),
+    dt.datetime: (_moment, lambda parts: dt.datetime(*parts[:7]).replace(tzinfo=dt.UTC if parts[7] else None)),
+    dt.date: (lambda value: [value.year, value.month, value.day], lambda parts: dt.date(*parts)),
+    dt.time: (_time, lambda parts: dt.time(*parts)),
+    dt.timedelta: (
+        lambda value: [value.days, value.seconds, value.microseconds],
+        lambda parts: dt.timedelta(*parts),
+    ),
 }
-READERS: dict[str, Callable[[Any], Any]] = {
-    "bool": bool,
-    "int": lambda text: int(text, 16),
-    "float": float.fromhex,
-    "str": str,
-    "bytes": bytes.fromhex,
-    "tuple": lambda parts: tuple(map(_read, parts)),
-    "frozenset": lambda parts: frozenset(map(_read, parts)),
-    "Decimal": Decimal,
-    "Fraction": lambda parts: Fraction(*(int(part, 16) for part in parts)),
-    "datetime": lambda parts: dt.datetime(*parts[:7]).replace(tzinfo=dt.UTC if parts[7] else None),
-    "date": lambda parts: dt.date(*parts),
-    "time": lambda parts: dt.time(*parts),
-    "timedelta": lambda parts: dt.timedelta(*parts),
-}
+"""How a value of each type is written, and read again. A subclass comes before its class."""
+READERS = {kind.__name__: read for kind, (_, read) in FORMS.items()}
 
 
 def _written(value: Any) -> Any:
@@ -146,41 +138,14 @@ def _written(value: Any) -> Any:
         return None
     if isinstance(value, np.generic):
         value = value.item()
-    for kind, form in FORMS.items():
+    for kind, (write, _) in FORMS.items():
         if isinstance(value, kind):
-            return [kind.__name__, form(value)]
+            return [kind.__name__, write(value)]
     raise TypeError("not a plain value")
 
 
 def _read(written: Any) -> Any:
     return None if written is None else READERS[written[0]](written[1])
-
-
-Function = Callable[[Any], Any]
-Functions = Function | Sequence[Function]
-Accept = Callable[[Any], Any]
-TIMEOUT = 600
-"""Seconds that f may take on a block."""
-
-
-def random_blocks(n: int, blocks: int, entropy: Entropy, *, times: int = 1, substitute: bool = True) -> list[Indices]:
-    """The positions of the rows of each block: `times` random partitions, each into blocks/times of them.
-
-    >>> from uptack import SeededEntropy
-    >>> np.bincount(np.concatenate(random_blocks(7, 6, SeededEntropy(1), times=3))).tolist()
-    [3, 3, 3, 3, 3, 3, 3]
-    """
-    part = equal_blocks if substitute else independent_blocks
-    lines = (line for _ in range(times) for line in part(n, blocks // times, entropy))
-    return [line[line >= 0] for line in lines]
-
-
-def check_times(times: int, blocks: int) -> int:
-    """How many blocks each row is in: a divisor of the number of blocks."""
-    t = checks.integer("times", times, least=1)
-    if blocks % t:
-        raise InvalidArgument("times", f"a divisor of blocks, {blocks}", t, f"Take {blocks - blocks % t or t} blocks.")
-    return t
 
 
 # ---------------------------------------------------------------------------------------- what a result must be like
@@ -244,7 +209,7 @@ def evaluate(
     workers: int | None = None,
     progress: bool | None = None,
 ) -> list[Any]:
-    """f of every block; the fallback where it fails. `workers` blocks are worked on at a time.
+    """f of every block of rows, or of people; the fallback where it fails. `workers` blocks are worked on at a time.
 
     Rows in polars, and systems without `os.fork`, need a fresh interpreter: f must be such that it can be loaded there,
     and as always a script must start its work under `if __name__ == "__main__":`.
@@ -254,6 +219,7 @@ def evaluate(
     [0.25, -1.0, 0.5]
     """
     limit = float(checks.positive("timeout", timeout))
+    data, blocks = dealt_rows(data, blocks)
     runs = [functools.partial(_answer, one, accept) for one in functions(f, workers)]
     built = parcels(data, blocks, shipped=not FORKS and not trusted)
     jobs = [Job(run, parcel) for run, parcel in zip(itertools.cycle(runs), built, strict=False)]

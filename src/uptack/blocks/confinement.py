@@ -61,7 +61,6 @@ MACHINES: dict[str, tuple[int, dict[str, int]]] = {
 F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP = 8, 15, 0x8901, 0x8902
 """Who gets a signal when a file is ready."""
 
-
 LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 """Loaded before anything is forked."""
 
@@ -127,33 +126,28 @@ def _instructions(architecture: int, numbers: dict[str, int], pid: int, signals:
     yield _instruction(JUMP_IF_AT_LEAST, OTHER_NUMBERS, 0, 1)
     yield _instruction(RETURN, REFUSE)
     for name in ("ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "process_madvise"):
-        yield from _unless(numbers[name], 0, ())
-    yield from _unless(numbers["prlimit64"], 0, (0, pid))
-    yield from _only(numbers["fcntl"], 1, (F_SETOWN, F_SETOWN_EX))
-    yield from _only(numbers["ioctl"], 1, (FIOSETOWN, SIOCSPGRP))
+        yield from _unless(numbers[name])
+    yield from _unless(numbers["prlimit64"], (0, pid))
+    yield from _check(numbers["fcntl"], 1, (F_SETOWN, F_SETOWN_EX), REFUSE, ALLOW)
+    yield from _check(numbers["ioctl"], 1, (FIOSETOWN, SIOCSPGRP), REFUSE, ALLOW)
     if signals:
-        yield from _unless(numbers["kill"], 0, (0, pid))
+        yield from _unless(numbers["kill"], (0, pid))
         for name in ("tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo"):
-            yield from _unless(numbers[name], 0, (pid,))
-        yield from _unless(numbers["pidfd_send_signal"], 0, ())
+            yield from _unless(numbers[name], (pid,))
+        yield from _unless(numbers["pidfd_send_signal"])
     yield _instruction(RETURN, ALLOW)
 
 
-def _unless(number: int, argument: int, allowed: tuple[int, ...]) -> Iterator[bytes]:
-    """Refuse a call, but for these values of an argument. They are of 32 bits, and so is what the kernel looks at."""
+def _check(number: int, argument: int, values: tuple[int, ...], matched: int, otherwise: int) -> Iterator[bytes]:
+    """What becomes of a call by an argument, of which 32 bits are looked at, as the values have: one of them or not."""
     body = [_instruction(LOAD, ARGUMENTS + 8 * argument)]
-    for place, value in enumerate(allowed):
-        body.append(_instruction(JUMP_IF_EQUAL, value, len(allowed) - place, 0))
-    body += [_instruction(RETURN, REFUSE), _instruction(RETURN, ALLOW)]
+    for place, value in enumerate(values):
+        body.append(_instruction(JUMP_IF_EQUAL, value, len(values) - place, 0))
+    body += [_instruction(RETURN, otherwise), _instruction(RETURN, matched)]
     yield _instruction(JUMP_IF_EQUAL, number, 0, len(body))
     yield from body
 
 
-def _only(number: int, argument: int, refused: tuple[int, ...]) -> Iterator[bytes]:
-    """Refuse a call for these values of an argument."""
-    body = [_instruction(LOAD, ARGUMENTS + 8 * argument)]
-    for place, value in enumerate(refused):
-        body.append(_instruction(JUMP_IF_EQUAL, value, len(refused) - place, 0))
-    body += [_instruction(RETURN, ALLOW), _instruction(RETURN, REFUSE)]
-    yield _instruction(JUMP_IF_EQUAL, number, 0, len(body))
-    yield from body
+def _unless(number: int, allowed: tuple[int, ...] = ()) -> Iterator[bytes]:
+    """Refuse a call, but for these values of its first argument."""
+    return _check(number, 0, allowed, ALLOW, REFUSE)

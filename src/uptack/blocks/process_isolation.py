@@ -17,39 +17,70 @@ made; how long they take, and addresses in memory, are not hidden from them or f
 from __future__ import annotations
 
 import contextlib
+import faulthandler
+import gc
 import importlib
 import importlib.util
+import logging
 import multiprocessing
 import os
 import pickle
+import selectors
 import signal
+import struct
+import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from os import _exit as leave
+from typing import Any, NamedTuple, NoReturn
 
 from uptack import interrupts
-from uptack.blocks.fork_server import (
-    GRACE,
-    LIMIT,
-    NAP,
-    PATIENCE,
-    READY,
-    Answers,
-    Job,
-    Sealed,
-    answer_once,
-    dismiss,
-    keep,
-    keep_sealed,
-    thread_limits,
-)
+from uptack.blocks.confinement import confine, die_with
 from uptack.errors import InvalidArgument
 
 FORKS = hasattr(os, "fork")
+HEADER = struct.Struct("!q")
+"""The length of an answer; -1 for none."""
+LIMIT = 1 << 28
+"""The longest answer, in bytes."""
+READY = b"ready"
+GRACE, LOOK, PATIENCE = 60.0, 0.25, 5.0
+"""Seconds that a keeper may be late, between two looks at it, and that it has for its end."""
+NAP = 3600.0
+"""Seconds that a wait may last before the clock is looked at: some systems can't wait for years."""
 
 warnings.filterwarnings("ignore", r"This process .* is multi-threaded", DeprecationWarning)  # said of os.fork
+
+
+class Job(NamedTuple):
+    """`run(load())`: what is done, which is public, and what it is done with."""
+
+    run: Callable[[Any], bytes]
+    load: Callable[[], Any]
+
+    def answer(self) -> bytes:
+        """Do it."""
+        return self.run(self.load())
+
+
+class Sealed(NamedTuple):
+    """A job for another interpreter. What it is done with is unpacked by its worker: rows may fail to be."""
+
+    run: bytes
+    load: bytes
+
+    def open(self) -> Job:
+        """The job."""
+        return Job(pickle.loads(self.run), partial(_loaded, self.load))
+
+
+def _loaded(load: bytes) -> Any:
+    return pickle.loads(load)()
 
 
 def apart(
@@ -178,3 +209,255 @@ def _dumped(what: Any, dumps: Callable[[Any], bytes]) -> bytes:
 def _unloadable() -> InvalidArgument:
     fix = "Put it into a module, install cloudpickle, or pass the rows as a pandas frame or an array."
     return InvalidArgument("f", "a function that a fresh Python can load, for rows of this kind", "another one", fix)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a keeper writes, as the process that waits for it sees it.
+
+    A keeper that lives has the next answer within `timeout` seconds and a little of the one before: jobs start in
+    order, and each is ended when its time is over. One that is stopped, or has none for longer, counts as gone.
+    """
+
+    fd: int
+    keeper: int
+    timeout: float
+
+    def next(self) -> bytes | None:
+        """The next answer; EOFError where the keeper is gone."""
+        deadline = time.monotonic() + self.timeout + GRACE
+        length = HEADER.unpack(self._exactly(HEADER.size, deadline))[0]
+        return self._exactly(length, deadline) if length >= 0 else None
+
+    def _exactly(self, size: int, deadline: float) -> bytes:
+        parts, missing = [], size
+        while missing:
+            self._wait(deadline)
+            part = os.read(self.fd, min(missing, 1 << 20))
+            if not part:
+                raise EOFError
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts)
+
+    def _wait(self, deadline: float) -> None:
+        """Until there is something to read."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.fd, selectors.EVENT_READ)
+            while not selector.select(LOOK):
+                if time.monotonic() >= deadline or _stopped(self.keeper):
+                    raise EOFError
+
+
+def _stopped(pid: int) -> bool:
+    """Whether a child is stopped. Its end is left for others to see."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+    except (OSError, AttributeError):  # not every system can say; then the time limit does
+        return False
+
+
+def dismiss(pid: int) -> None:
+    """End a keeper: it ends its workers if it can. One that does not is killed, and its workers with it on Linux."""
+    with contextlib.suppress(OSError):
+        if not _stopped(pid):
+            os.kill(pid, signal.SIGTERM)
+            deadline = time.monotonic() + PATIENCE
+            pause = 0.0005
+            while time.monotonic() < deadline and not _stopped(pid):
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    return
+                time.sleep(pause)
+                pause = min(2 * pause, 0.05)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _framed(answer: bytes | None) -> bytes:
+    if answer is None or len(answer) > LIMIT:
+        return HEADER.pack(-1)
+    return HEADER.pack(len(answer)) + answer
+
+
+def _write(fd: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+# -------------------------------------------------------------------------------------------------------- in the keeper
+
+
+class _Stop(BaseException):
+    """Nobody waits for answers any longer."""
+
+
+def _stop(*_: Any) -> NoReturn:
+    raise _Stop
+
+
+def keep(
+    load: Callable[[], Sequence[Job]], out: int, workers: int, timeout: float, parent: int, limits: Any = None
+) -> NoReturn:
+    """The life of a keeper. It must never return: it may be a copy of a process that has other things to do."""
+    try:
+        gc.freeze()  # what was garbage before may end threads of its own, which are not here: that would be a crash
+        os.setsid()  # Ctrl-C is for the process that waits
+        die_with(parent)
+        _quiet()
+        os.closerange(3, out)
+        os.closerange(max(out + 1, 3), min(os.sysconf("SC_OPEN_MAX"), 1 << 20))
+        if limits is not None:
+            limits.limit(limits=1)
+        signal.signal(signal.SIGTERM, _stop)
+        for answer in _answers(load(), out, workers, timeout):
+            _write(out, _framed(answer))
+    finally:
+        leave(0)
+
+
+def keep_sealed(writing: Any, jobs: Sequence[Sealed], workers: int, timeout: float, parent: int) -> NoReturn:
+    """The life of a keeper that is a fresh interpreter. It says when it could load what is to be done."""
+
+    def load() -> list[Job]:
+        opened = [job.open() for job in jobs]
+        _write(writing.fileno(), _framed(READY))
+        return opened
+
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    keep(load, writing.fileno(), workers, timeout, parent)
+
+
+def answer_once(writing: Any, job: Sealed) -> None:
+    """The life of an interpreter for one job, where nothing can be forked."""
+    try:
+        _quiet()
+        opened = job.open()
+        writing.send_bytes(READY)
+        writing.send_bytes(opened.answer())
+    finally:
+        leave(0)
+
+
+def thread_limits() -> Any:
+    """What keeps OpenMP from waiting for threads that a fork leaves behind; only where it may be in use."""
+    loaded = sys.modules.get("threadpoolctl")
+    return loaded.ThreadpoolController() if loaded else None
+
+
+def _quiet() -> None:
+    """No output, log lines or core files. Handlers of signals that were set for another process are unset."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in range(3):
+        os.dup2(nowhere, fd)
+    empty = open(1, "r+", closefd=False)  # noqa: SIM115
+    sys.stdin = sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = empty  # type: ignore[misc]
+    logging.disable(sys.maxsize)
+    warnings.simplefilter("ignore")
+    faulthandler.disable()
+    if importlib.util.find_spec("resource"):
+        resource: Any = importlib.import_module("resource")
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _answers(jobs: Sequence[Job], out: int, workers: int, timeout: float) -> Iterator[bytes | None]:
+    """Answers in order, from up to `workers` processes at a time."""
+    left, done, told = iter(enumerate(jobs)), dict[int, bytes | None](), 0
+    running: list[_Worker] = []
+    try:
+        while told < len(jobs):
+            while len(running) < workers and (job := next(left, None)):
+                running.append(_Worker.start(*job, timeout, [out, *(worker.fd for worker in running)]))
+            _wait(running)
+            for worker in [worker for worker in running if worker.finished]:
+                running.remove(worker)
+                done[worker.number] = worker.end()
+            while told in done:
+                yield done.pop(told)
+                told += 1
+    finally:
+        for worker in running:
+            worker.end()
+
+
+def _wait(running: list[_Worker]) -> None:
+    """Read what has come, once something has or a time limit is over."""
+    with selectors.DefaultSelector() as selector:
+        for worker in running:
+            selector.register(worker.fd, selectors.EVENT_READ, worker)
+        patience = min([NAP, *(worker.deadline - time.monotonic() for worker in running)])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+        try:
+            ready = selector.select(max(patience, 0.0))
+        finally:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    for key, _ in ready:
+        key.data.read()
+
+
+@dataclass
+class _Worker:
+    """A process with one job, as its keeper sees it."""
+
+    number: int
+    pid: int
+    fd: int
+    deadline: float
+    received: bytearray = field(default_factory=bytearray)
+    closed: bool = False
+
+    @classmethod
+    def start(cls, number: int, job: Job, timeout: float, private: list[int]) -> _Worker:
+        """Fork. The new process holds none of the keeper's own pipes."""
+        (reading, writing), keeper = os.pipe(), os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            _work(job, writing, [reading, *private], keeper)
+        os.close(writing)
+        return cls(number, pid, reading, time.monotonic() + timeout)
+
+    def read(self) -> None:
+        """Take what has come; an end, or too much, closes the worker."""
+        part = os.read(self.fd, 1 << 20)
+        self.received += part
+        self.closed = not part or len(self.received) > HEADER.size + LIMIT
+
+    @property
+    def _length(self) -> int:
+        return HEADER.unpack_from(self.received)[0] if len(self.received) >= HEADER.size else LIMIT
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to wait for."""
+        whole = len(self.received) - HEADER.size >= self._length
+        return whole or self.closed or time.monotonic() >= self.deadline
+
+    def end(self) -> bytes | None:
+        """The answer; what is left of the worker, and of processes that it started, is killed."""
+        os.close(self.fd)
+        for kill in (os.killpg, os.kill):
+            with contextlib.suppress(OSError):
+                kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        length, answer = self._length, bytes(self.received[HEADER.size :])
+        return answer[:length] if 0 <= length <= len(answer) else None
+
+
+def _work(job: Job, out: int, private: list[int], keeper: int) -> NoReturn:
+    """The life of a worker. Only the references of this module are used after the job: it may have changed others."""
+    try:
+        die_with(keeper)
+        for fd in private:
+            os.close(fd)
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as first_to_go:
+            first_to_go.write("1000")  # where memory runs out, this process ends and no other
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        confine()
+        _write(out, _framed(job.answer()))
+    finally:
+        leave(0)

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from uptack import checks
 from uptack.account import Account
-from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions, random_blocks
-from uptack.blocks.people_blocks import dealt_rows, units
+from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions
+from uptack.blocks.partition import random_blocks, units
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import distance_needed, release_if_stable
@@ -142,7 +142,7 @@ def stable_value(
     tuple, a frozenset of columns. The theorem is in `uptack.blocks.stable_values`. What f sees and must keep to, and
     what happens where it fails (the `fallback` takes its place), is said in `uptack.blocks.block_evaluation`; so are
     `trusted` and `timeout`. `plan(n, ...)` says beforehand what it takes. With `person=` people are dealt to blocks,
-    each with all her rows (`uptack.blocks.people_blocks`), and n is the number of people.
+    each with all her rows (`uptack.blocks.partition`), and n is the number of people.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -166,9 +166,8 @@ def stable_value(
     dealt = Account.elsewhere(NAME, bits).toss(
         lambda entropy: random_blocks(made.rows, made.blocks, entropy, substitute=relation.size_is_public)
     )
-    rows, parts = dealt_rows(data, dealt)
     results = evaluate(
-        analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+        analysts, data, dealt, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
     )
     found, _ = released_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits

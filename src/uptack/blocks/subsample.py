@@ -25,12 +25,10 @@ from uptack.blocks.block_evaluation import (
     TIMEOUT,
     Functions,
     accepting,
-    check_times,
     evaluate,
     functions,
-    random_blocks,
 )
-from uptack.blocks.people_blocks import dealt_rows, units
+from uptack.blocks.partition import check_times, random_blocks, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -117,7 +115,7 @@ def subsample_aggregate(
       `Release` or `NoReply` of its own: the guarantee it states must be about replaced results. It is grown to what a
       person can replace, and must then be within ε and δ.
 
-    With `person=` people are dealt to blocks, each with all her rows (`uptack.blocks.people_blocks`), so that one moves
+    With `person=` people are dealt to blocks, each with all her rows (`uptack.blocks.partition`), so that one moves
     as many results as `times` says, however many rows she has.
 
     `times`: every row is in so many blocks, which are so many times larger; a person then moves as many results.
@@ -142,9 +140,8 @@ def subsample_aggregate(
     dealt = Account.elsewhere(_name(task), task.entropy).toss(
         lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
     )
-    rows, parts = dealt_rows(data, dealt)
     results = evaluate(
-        analysts, rows, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+        analysts, data, dealt, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
     )
     return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
 
@@ -204,11 +201,8 @@ def _unfit(task: Task, fallback: Any) -> Advice | None:
     if callable(task.aggregate) or task.aggregate == "mode":
         return None
     trial = _aggregated(replace(task, entropy=SystemEntropy()), np.array([fallback] * task.blocks))  # nobody's data
-    if (
-        not isinstance(trial, NoReply) or trial.loss is not None
-    ):  # ⊥ that looked at results: those of data may be less alike
-        return None
-    return _of_blocks(trial.advice)
+    # ⊥ that looked at results is none yet: those of data may be less alike
+    return _of_blocks(trial.advice) if isinstance(trial, NoReply) and trial.loss is None else None
 
 
 def _of_blocks(advice: Advice) -> Advice:

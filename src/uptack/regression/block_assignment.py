@@ -213,7 +213,7 @@ class BlockedDesign:
         """Rows of the people of some blocks, the complete rows of each block, and the weights of rows.
 
         **Lemma.** One person's rows are in one block, whichever they are and however many
-        (`uptack.blocks.people_blocks`), for any order of a scan. Under SUBSTITUTE all people are dealt, evenly, and
+        (`uptack.blocks.partition`), for any order of a scan. Under SUBSTITUTE all people are dealt, evenly, and
         rows that are not complete are then left out. Under ADD_REMOVE each person who has a complete row chooses her
         block by herself. People are numbered in the order of their ids, and the rows of a person are in the order of
         their bits: so nothing depends on the order in which they are read.

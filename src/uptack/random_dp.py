@@ -27,7 +27,7 @@ from uptack.blocks.block_evaluation import accepting, attempt
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, round_up
 from uptack.mechanisms import laplace
-from uptack.mechanisms.integer_noise import IntegerNoise, noisy_integer
+from uptack.mechanisms.additive_noise import IntegerNoise, noisy_integer
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import SUBSTITUTE, Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss, Pure

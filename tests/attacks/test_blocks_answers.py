@@ -16,7 +16,7 @@ import pytest
 import uptack as ut
 from uptack.blocks import process_isolation, stable_value, subsample_aggregate
 from uptack.blocks.block_evaluation import accepting, evaluate
-from uptack.reach.instability import outcome
+from uptack.mechanisms.stability import outcome
 
 BLOCKS = [np.array([i]) for i in range(5)]
 

@@ -14,8 +14,8 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack import checks, discrete, kernels, limits, mechanisms, papers, privacy, random_dp
 from uptack.exact import read
+from uptack.mechanisms.stability import median_distance
 from uptack.noise import Ellipsoid, Grid, IntegerLaplace, L1Ball, SampledBody, SeededEntropy
-from uptack.reach.instability import median_distance
 from uptack.table.values.entrance import numbers
 
 ROWS = np.random.default_rng(0).normal(size=200)

@@ -17,7 +17,7 @@ from uptack.exact import ball, logarithm, lower, upper, working
 from uptack.mechanisms.inverse_sensitivity import Boxes, decay
 from uptack.mechanisms.quantile_chain import Bin, Chain, chain_decay
 from uptack.noise import SeededEntropy, exact_choice
-from uptack.noise.exact_choice import _settled, pick
+from uptack.noise.coins import _settled, pick
 
 WEIGHTS = [
     [Fraction(1, 3), Fraction(0), Fraction(1, 2), Fraction(1, 6)],

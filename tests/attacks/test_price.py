@@ -17,9 +17,8 @@ from uptack.audit.detection import subject, trace
 from uptack.audit.fit_faults import FIT_DRAWS
 from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.audit.seam import at
-from uptack.mechanisms.chain_draw import largest_move
 from uptack.mechanisms.inverse_sensitivity import boxes, score_move
-from uptack.mechanisms.quantile_chain import Bin, chain_decay
+from uptack.mechanisms.quantile_chain import Bin, chain_decay, largest_move
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.noise.integer_gaussian import real_gaussian_price
 from uptack.privacy import gaussian_epsilon

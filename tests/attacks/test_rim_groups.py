@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.grouping import PlainGroups
-from uptack.reach.instability import mode_distance, winner
+from uptack.mechanisms.stability import mode_distance, winner
 from uptack.table.opening import open_table
 from uptack.table.values.kinds import canonical
 

@@ -17,7 +17,7 @@ from uptack import ADD_REMOVE, SeededEntropy, histogram
 from uptack.densities.fourier import DensityBox, counted
 from uptack.densities.kernel_density import Bins
 from uptack.reach import people_range
-from uptack.reach.people_range import PeopleRange
+from uptack.reach.interquantile_range import PeopleRange
 from uptack.statistics import tail_counts
 from uptack.table import search, unit
 from uptack.table.engine.order import QueryScans

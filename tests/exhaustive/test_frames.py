@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.helpers import people_column
-from uptack.mechanisms.inverse_sensitivity import decay
-from uptack.mechanisms.weighted_candidates import WeightedCandidates
+from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, decay
 from uptack.noise import SeededEntropy
 from uptack.statistics import frames
 from uptack.statistics.frame_sums import diameter, in_frame, sensitivity, shown_rows, whole_numbers

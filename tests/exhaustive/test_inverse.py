@@ -16,7 +16,7 @@ from uptack.mechanisms.inverse_sensitivity import LATTICES, Boxes, Refusal, boxe
 from uptack.mechanisms.plausible_range import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.noise import exact_choice as choice_module
-from uptack.noise.exact_choice import pick
+from uptack.noise.coins import pick
 from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
 from uptack.statistics import absolute_deviations, ranges
 from uptack.table.arguments import as_column

@@ -14,8 +14,7 @@ from tests.exhaustive.test_inverse import added, apart, assert_private
 from tests.exhaustive.universe import substituted
 from tests.helpers import FALSE_ALARM
 from uptack.mechanisms import quantile_chain
-from uptack.mechanisms.quantile_chain import Bin, chain_decay
-from uptack.mechanisms.quantile_chain_sums import windowed
+from uptack.mechanisms.quantile_chain import Bin, chain_decay, windowed
 from uptack.noise import SeededEntropy
 from uptack.noise import exact_choice as choice_module
 

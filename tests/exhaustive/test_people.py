@@ -24,7 +24,7 @@ from uptack.errors import NoInterval
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
-from uptack.reach.people_range import PeopleRange
+from uptack.reach.interquantile_range import PeopleRange
 from uptack.statistics.frame_sums import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.statistics.frames import ColumnFrame
 from uptack.statistics.variances import std, variance

@@ -18,9 +18,8 @@ from uptack.ranks.normal_laplace import tail
 from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum
 from uptack.ranks.rank_tests import broken_ties, tail_of
 from uptack.ranks.superiority_weight import weight
-from uptack.reach.group_difference import Difference
+from uptack.reach.group_difference import Difference, PairwiseShift
 from uptack.reach.l_statistics import quantile_rank
-from uptack.reach.pairwise_shift import PairwiseShift
 
 EPSILON = Fraction(100)
 NAN = float("nan")

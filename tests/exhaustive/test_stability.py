@@ -11,10 +11,17 @@ from tests.exhaustive.universe import substituted, tables
 from uptack.account import AssumptionFailed
 from uptack.blocks.partition import random_blocks
 from uptack.exact import ball, upper
-from uptack.mechanisms.stability import StabilityTest, noise_law
+from uptack.mechanisms.stability import (
+    StabilityTest,
+    argmax_distance,
+    gap_distance,
+    median_distance,
+    mode_distance,
+    noise_law,
+    winner,
+)
 from uptack.noise import SeededEntropy
 from uptack.privacy.loss import Answer, Test, Unit
-from uptack.reach.instability import argmax_distance, gap_distance, median_distance, mode_distance, winner
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
 NAMES, NUMBERS = ("a", "b", "c"), (0, 1, 2, 3)

@@ -8,7 +8,7 @@ import pytest
 import uptack as ut
 from uptack.account import Account, Outcome, observed_by
 from uptack.errors import InvalidArgument, UptackError
-from uptack.mechanisms.integer_noise import IntegerNoise
+from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.release import Advice

@@ -10,10 +10,9 @@ from tests.helpers import CountingEntropy
 from uptack.blocks import Vote, plan, stable_value, subsample_aggregate
 from uptack.blocks.block_evaluation import accepting, evaluate
 from uptack.blocks.partition import random_blocks
-from uptack.mechanisms.stability import release_if_stable
+from uptack.mechanisms.stability import argmax_distance, gap_distance, median_distance, release_if_stable, winner
 from uptack.papers.dwork_roth_stability import A_dist, A_samp, sampling_plan
 from uptack.privacy import loss
-from uptack.reach.instability import argmax_distance, gap_distance, median_distance, winner
 
 X = np.random.default_rng(0).normal(10, 1, size=4000)
 BASE = {"epsilon": 1, "delta": 1e-6}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.mechanisms.quantile_chain_sums import FloatSums
+from uptack.mechanisms.quantile_chain import FloatSums
 from uptack.noise import SeededEntropy
 from uptack.privacy import loss
 from uptack.statistics import quantile_trees

@@ -150,7 +150,7 @@ TESTS = (
     PlantedFault("ptr: no test", "median, ptr, a jump", always("mechanisms.ptr.diameter", lambda low, high: True)),
     PlantedFault("ptr: Algorithm 12's printed threshold", "drawn: spread, ptr", at("TestedAnswer", proposals=_public_cutoff)),
     PlantedFault("ptr: an answer without its noise", "median, ptr, a small move", patch("mechanisms.ptr.calibrated_laplace", lambda f: lambda bound, eps, size: (IntegerLaplace(Fraction(1, 10**6)), f(bound, eps, size)[1]))),
-    PlantedFault("A_dist: a lead for a distance", "mode", patch("reach.instability.gap_distance", lambda f: lambda gap, *_: int(gap))),
+    PlantedFault("A_dist: a lead for a distance", "mode", patch("mechanisms.stability.gap_distance", lambda f: lambda gap, *_: int(gap))),
     PlantedFault("A_dist: a threshold off by one", "drawn: unstable value", result(CUTOFF, lambda t, *_: t - 1)),
     PlantedFault("A_dist: no test", "drawn: unstable value", computed("StabilityTest", lambda v: v[0])),
     PlantedFault("Hampel: no test", "robust, two lines", computed("CellTest", lambda v: 0)),
@@ -242,11 +242,11 @@ OBSERVABLE = (
     PlantedFault("a session shows a secret number of rows", SECRET_SESSION, result("session.session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
 )
 SAMPLERS = (
-    PlantedFault("noise that is not added", "drawn: count", patch("noise.grid.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise))),
+    PlantedFault("noise that is not added", "drawn: count", patch("noise.lattices.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise))),
     PlantedFault("integer Laplace noise of half its scale", "drawn: count", patch("noise.integer_laplace.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e))),
     PlantedFault("Gaussian noise of a third of its scale", "drawn: Gaussian noise", patch("noise.integer_gaussian.IntegerGaussian.draw", lambda f: lambda law, size, e: f(type(law)(law.variance / 9), size, e))),
-    PlantedFault("Laplace noise as a float", "drawn: Laplace noise", patch("noise.grid.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1)),
-    PlantedFault("a draw at four times its ε", "drawn: median", argument("noise.exact_choice.pick", 0, lambda logs: 4 * logs)),
+    PlantedFault("Laplace noise as a float", "drawn: Laplace noise", patch("noise.lattices.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1)),
+    PlantedFault("a draw at four times its ε", "drawn: median", argument("noise.coins.pick", 0, lambda logs: 4 * logs)),
     PlantedFault("screen: a cutoff below the cap", "drawn: categories", result("discrete.categories.Screen.cutoff", lambda t: t - 4)),
     PlantedFault("a Gamma variable of another shape", "drawn: Gamma noise", patch("mechanisms.additive_noise.gamma_variable", lambda f: lambda us: f(us[:1]))),
     PlantedFault("a matrix whose noise is halved", "drawn: matrix Laplace noise", patch("mechanisms.matrix_laplace.normals", lambda f: lambda us: [v / 2 for v in f(us)])),

@@ -57,8 +57,8 @@ from uptack.blocks.partition import dealt_rows
 from uptack.blocks.process_isolation import FORKS, Job, apart
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms.stability import outcome
 from uptack.progress import track
-from uptack.reach.instability import outcome
 
 Function = Callable[[Any], Any]
 Functions = Function | Sequence[Function]

@@ -23,12 +23,11 @@ from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evalua
 from uptack.blocks.partition import random_blocks, units
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.stability import distance_needed, release_if_stable
+from uptack.mechanisms.stability import Winner, distance_needed, release_if_stable, winner
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
-from uptack.reach.instability import Winner, winner
 from uptack.registry import release
 from uptack.release import Advice, Noise, NoReply, Release
 from uptack.table.reads import OwnedData

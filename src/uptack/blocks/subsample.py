@@ -40,9 +40,10 @@ from uptack.mechanisms.inverse_sensitivity import (
     Refusal,
     ScoredBoxes,
     chosen,
+    median_boxes,
+    median_room,
     steps_needed,
 )
-from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss

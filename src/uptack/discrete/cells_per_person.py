@@ -15,8 +15,7 @@ import numpy as np
 from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.errors import InvalidArgument
 from uptack.exact import logarithm
-from uptack.mechanisms.inverse_sensitivity import decay
-from uptack.mechanisms.weighted_candidates import WeightedCandidates
+from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, decay
 from uptack.noise import Entropy
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import loss

@@ -26,7 +26,7 @@ from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import printable
-from uptack.mechanisms.integer_noise import IntegerNoise
+from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss

@@ -27,7 +27,7 @@ from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label
-from uptack.mechanisms.integer_noise import IntegerNoise
+from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency, loss

@@ -29,7 +29,7 @@ from uptack.discrete.histograms import (
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import laplace
-from uptack.mechanisms.integer_noise import IntegerNoise
+from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss

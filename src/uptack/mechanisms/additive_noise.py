@@ -22,9 +22,8 @@ from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
+from uptack.noise.continuous_noise import Body, nearest_integers
 from uptack.noise.continuous_noise import gamma as gamma_variable
-from uptack.noise.continuous_noise import nearest_integers
-from uptack.noise.convex_bodies import Body
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.calibration import gaussian_noise_multiplier
@@ -97,6 +96,31 @@ class GridMechanism(Mechanism[Floats, Floats]):
 
 
 @dataclass(frozen=True)
+class IntegerNoise(Mechanism[NDArray[Any], NDArray[Any]]):
+    """An array of whole numbers with independent noise of one law on each. It may hold Python's own integers.
+
+    **Theorem.** Let every row have a vector of whole numbers, worked out from that row alone, and let the vectors of
+    any two rows be at most Δ apart in ℓ1 (SUBSTITUTE), or all of length at most Δ (ADD_REMOVE). Then one person with up
+    to g rows moves the vector of sums by at most g·Δ, in any order and partition of the rows, and independent integer
+    Laplace noise of scale g·Δ/ε on every sum is ε-differentially private (`uptack.noise.IntegerLaplace`). ∎
+
+    The mechanism is the same for every law on the integers. What a move of the vector costs is the theorem of the law.
+    """
+
+    law: IntegerLaw
+
+    def draw(self, value: NDArray[Any], entropy: Entropy) -> NDArray[Any]:
+        """The array with noise."""
+        noisy: NDArray[Any] = value + self.law.draw(value.size, entropy).reshape(value.shape)
+        return noisy
+
+    def price(self, value: NDArray[Any], other: NDArray[Any], output: NDArray[Any]) -> float:
+        """What the move costs under the law."""
+        move = [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)]
+        return self.law.price(move, Fraction(getattr(self.loss, "delta", 0)))
+
+
+@dataclass(frozen=True)
 class NormMechanism(Mechanism[Sequence[Fraction], Sequence[int]]):
     """A vector with noise of density proportional to e^(-‖x‖_K/scale), rounded to a grid: in steps, exactly."""
 
@@ -120,6 +144,17 @@ class NormMechanism(Mechanism[Sequence[Fraction], Sequence[int]]):
         """‖move‖_K over the scale."""
         move = np.array([float(b - a) for a, b in zip(value, other, strict=True)])
         return self.body.norm(move) / float(self.scale)
+
+
+def noisy_sums(sums: Sequence[int], law: IntegerLaw, account: Account) -> list[int]:
+    """The sums with noise of a law that makes them ε-private for all the ε of the account. They may be of any size."""
+    exact = np.array([int(total) for total in sums], object)
+    return [int(total) for total in account.draw(IntegerNoise(loss.Pure(account.epsilon), law), exact)]
+
+
+def noisy_integer(value: int, law: IntegerLaw, account: Account) -> int:
+    """The same for one number."""
+    return noisy_sums([value], law, account)[0]
 
 
 def _shaped(noisy: Floats, like: Floats) -> Any:

@@ -1,12 +1,12 @@
 """Inverse sensitivity: draw an answer with probability falling in the number of rows that must change to get it.
 
 Score a candidate y by the least k with y in interval k of a reach, K + 1 where there is none up to K. By the axioms of
-a reach the score changes by at most one between neighbours. ScoredBoxes are the points of a finite lattice of machine
+a reach the score changes by at most one between neighbours. Candidates are the points of a finite lattice of machine
 numbers, so no bounds are needed.
 
 **Theorem.** Let ρ be a rational with e^(-ε/2) ≤ ρ < 1. Drawing y with probability proportional to ρ^score(y) over the
 lattice is ε-differentially private, under the adjacency that the axioms hold for: between neighbours each weight, and
-so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is exact (`uptack.noise.exact_choice`).
+so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is exact (`uptack.noise.coins`).
 
 **Bounded range.** It has bounded range ε (`uptack.privacy.loss.BoundedRange`): between neighbours the log-ratio
 ln(P(y)/P'(y)) = (score'(y) - score(y))·ln(1/ρ) + ln(Σ'/Σ), where Σ and Σ' are the sums of all weights and don't depend
@@ -39,7 +39,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from flint import arb
@@ -49,30 +49,25 @@ from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.exact import Rational, ball, logarithm
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
-from uptack.noise.coins import exp_minus
-from uptack.noise.exact_choice import pick
+from uptack.noise.coins import exp_minus, pick
 from uptack.privacy import loss
-from uptack.reach import Reach
+from uptack.reach import LStatistic, Reach
 
 Number = TypeVar("Number", Fraction, arb)
+Key = TypeVar("Key")
 
 LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
-"""ScoredBoxes from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
-
+"""Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
 VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 15, -1))
 """The same for vectors, whose guarantee pays for the bits of every coordinate: down to 16 of them."""
-
 LATTICE = LATTICES[0]
 
 FAILURE = Fraction(1, 10**6)
 """The chance that a reply may come from outside interval K. Where n is too small for that, the reply is ⊥."""
-
-
 GENEROUS = Fraction(1, 8)
 """The share of the candidates that may be near the answer, per coordinate. Rows around 0 come to that, since all tiny
 numbers are among them; others have less than a binade, one in 68. Where ⊥ weighs more than even that, hardly any data
 would get a reply, and ⊥ is free."""
-
 SPARE_BITS = 32
 """Mantissa bits where ⊥ is a candidate: enough for numbers such as 1e6 ± 1."""
 
@@ -373,3 +368,104 @@ def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int,
             point.append((c if i < slab else a) + offset)
         assert a <= point[-1] <= b
     return point
+
+
+# ------------------------------------------------------------------------------------------- medians of several columns
+
+
+def median_room(rows: int, moves: int = 1) -> int:
+    """How many people may change before a median of so many rows comes to their end, m rows each: at least -1."""
+    return ((rows + 1) // 2 - 1) // moves
+
+
+def median_boxes(rows: NDArray[np.float64], given: tuple[Lattice, int], moves: int = 1) -> Boxes:
+    """The boxes that the vector of the columns' medians is drawn from, on a lattice and with so many steps.
+
+    **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
+    [x(r - mk), x(r + mk)] is a reach of the vector, where one person replaces up to m rows: each axiom holds coordinate
+    by coordinate, and no coordinate pays for another.
+    """
+    (lattice, steps), rank = given, (len(rows) + 1) // 2
+    reaches: list[Reach] = [LStatistic.quantile(np.ascontiguousarray(c), rank, steps, moves) for c in rows.T]
+    return boxes(reaches, steps, lattice)
+
+
+# ------------------------------------------------------------------------ countably many candidates with public weights
+
+
+@dataclass(frozen=True)
+class WeightedCandidates(Generic[Key]):
+    """Candidates with their public weights and scores below K, and what all others weigh.
+
+    **Theorem.** Let every candidate y have a public weight p(y), the sum of all p at most 1, and a score s(y) of whole
+    numbers up to a public K that moves by at most 1 between neighbours. Let ρ be a rational with e^(-ε/2) ≤ ρ < 1.
+    Drawing y with probability proportional to p(y)·ρ^s(y) is ε-differentially private and of bounded range ε
+    (`uptack.privacy.loss.BoundedRange`): each weight, and so their sum, changes by a factor of at most 1/ρ. Then all
+    candidates of score K are told as one, ⊥: post-processing. ∎
+
+    So only candidates of a lower score need be listed. The rest weighs ρ^K·(1 - Σp of those), whatever it consists of.
+    The draw is exact (`uptack.noise.coins`).
+
+    `rest` is Σp of the candidates that are not listed, each of score `most`, K; 0 where all are listed. `logs` are the
+    logarithms of the weights, where they have been worked out before.
+    """
+
+    keys: Sequence[Key]
+    weights: Sequence[Fraction]
+    scores: NDArray[np.int64]
+    rest: Fraction = Fraction(0)
+    most: int = 0
+    logs: NDArray[np.float64] | None = None
+
+    def log_weights(self, rho: Fraction) -> NDArray[np.float64]:
+        """Their logarithms in floats, that of the rest last, if there is one."""
+        logs = _logs(self.weights) if self.logs is None else self.logs
+        listed = logs + logarithm(rho) * self.scores
+        return np.append(listed, _logs((self.rest,)) + logarithm(rho) * self.most) if self.rest else listed
+
+    def draw(self, rho: Fraction, entropy: Entropy) -> Key | None:
+        """A candidate with probability proportional to p·ρ^score, or None for all those that are not listed."""
+
+        def exactly() -> Iterator[arb]:
+            for p, s in zip(self.weights, self.scores.tolist(), strict=True):
+                yield ball(p) * ball(rho) ** s
+            if self.rest:
+                yield ball(self.rest) * ball(rho) ** self.most
+
+        at = pick(self.log_weights(rho), exactly, entropy)
+        return self.keys[at] if at < len(self.keys) else None
+
+
+@dataclass(frozen=True)
+class WeightedDraw(Mechanism[WeightedCandidates[Key], Key | None]):
+    """A candidate with probability proportional to p·ρ^score, or None for all that are not listed."""
+
+    rho: Fraction
+
+    @staticmethod
+    def of(epsilon: Fraction, rows: int = 1) -> WeightedDraw[Any]:
+        """The draw that costs ε where one person moves scores by at most so many steps."""
+        return WeightedDraw(inverse_loss(epsilon), decay(epsilon / rows))
+
+    def draw(self, value: WeightedCandidates[Key], entropy: Entropy) -> Key | None:
+        """By the theorem above."""
+        return value.draw(self.rho, entropy)
+
+    def price(self, value: WeightedCandidates[Key], other: WeightedCandidates[Key], output: Key | None) -> float:
+        """2·ln(1/ρ) for each step by which the score of some candidate moves. What is not listed has the largest."""
+        if value.most != other.most:
+            raise AssumptionFailed("the largest score depends on the data")
+        one, two = (
+            dict(zip(made.keys, zip(made.weights, made.scores.tolist(), strict=True), strict=True))
+            for made in (value, other)
+        )
+        if any(one[key][0] != two[key][0] for key in one.keys() & two.keys()):
+            raise AssumptionFailed("the weight of a candidate depends on the data")
+        outside = (0, value.most)
+        moves = [abs(one.get(key, outside)[1] - two.get(key, outside)[1]) for key in {**one, **two}]
+        return 2 * max(moves, default=0) * -logarithm(self.rho)
+
+
+def _logs(weights: Sequence[Fraction]) -> NDArray[np.float64]:
+    """Logarithms of weights, which may be less than the least float."""
+    return np.array([logarithm(p) for p in weights], np.float64)

@@ -34,9 +34,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from uptack.account import Account
-from uptack.mechanisms.chain_draw import ChainDraw
 from uptack.mechanisms.inverse_sensitivity import FAILURE, inverse_loss, steps_needed
-from uptack.mechanisms.quantile_chain import Bin, Chain, Integers, chain_decay
+from uptack.mechanisms.quantile_chain import Bin, Chain, ChainDraw, Integers, chain_decay
 
 FEW = 14
 """Up to so many quantiles a single chain is best."""

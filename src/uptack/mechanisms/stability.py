@@ -107,10 +107,10 @@ def release_if_stable(
     """The value, if its noisy distance to instability is large enough, or ⊥: (ε, δ)-differentially private.
 
     `distance` must be 0 or less wherever a neighbour has another value, and move by at most `sensitivity` between
-    neighbours, as those of `uptack.reach.instability` do. The theorem is in `uptack.mechanisms.stability`.
+    neighbours, as those of `uptack.mechanisms.stability` do. The theorem is in `uptack.mechanisms.stability`.
 
     >>> from uptack import SeededEntropy
-    >>> from uptack.reach.instability import mode_distance, winner
+    >>> from uptack.mechanisms.stability import mode_distance, winner
     >>> votes = 60 * ["blue"] + 5 * ["red"]
     >>> far = mode_distance(votes, "substitute")
     >>> release_if_stable(winner(votes).value, far, epsilon=1, delta=1e-6, entropy=SeededEntropy(1)).value

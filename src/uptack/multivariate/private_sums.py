@@ -40,8 +40,7 @@ from functools import cached_property
 import numpy as np
 
 from uptack.account import Account
-from uptack.mechanisms.additive_noise import NormMechanism
-from uptack.mechanisms.integer_noise import noisy_sums
+from uptack.mechanisms.additive_noise import NormMechanism, noisy_sums
 from uptack.mechanisms.inverse_sensitivity import Boxes, InverseDraw, ScoredBoxes, steps_needed
 from uptack.mechanisms.matrix_laplace import MatrixLaplace
 from uptack.multivariate.row_sums import Sample, Squares, Tally, Vectors, Whole, lengths, squares

@@ -1,13 +1,11 @@
 """Exact noise: entropy, integer laws, bodies and lattices. Nothing here touches data or privacy budgets."""
 
-from uptack.noise.bernoulli import Bernoulli, BernoulliExp, UniformInteger
-from uptack.noise.convex_bodies import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody
+from uptack.noise.continuous_noise import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody
 from uptack.noise.entropy import Entropy, SeededEntropy, SystemEntropy
-from uptack.noise.grid import Grid
 from uptack.noise.integer_gaussian import IntegerGaussian
 from uptack.noise.integer_laplace import Geometric, IntegerLaplace
-from uptack.noise.integer_laws import IntegerLaw
-from uptack.noise.machine_numbers import MachineNumbers
+from uptack.noise.integer_laws import Bernoulli, BernoulliExp, IntegerLaw, UniformInteger
+from uptack.noise.lattices import Grid, MachineNumbers
 
 __all__ = [
     "Bernoulli",

@@ -19,12 +19,11 @@ from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, attemp
 from uptack.blocks.stable_values import lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.stability import release_if_stable
+from uptack.mechanisms.stability import median_distance, mode_distance, outcome, release_if_stable, winner
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Privacy, loss
 from uptack.progress import track
-from uptack.reach.instability import median_distance, mode_distance, outcome, winner
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release

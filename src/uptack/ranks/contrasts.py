@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.integer_noise import noisy_sums
+from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal, ScoredBoxes, boxes, steps_needed, worth_asking
 from uptack.noise import IntegerLaplace
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast, difference

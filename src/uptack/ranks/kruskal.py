@@ -12,7 +12,7 @@ import numpy as np
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational
-from uptack.mechanisms.integer_noise import noisy_sums
+from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import Floats

@@ -14,7 +14,7 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.display import Ends, Record, TabularValue, line
 from uptack.exact import Rational
-from uptack.mechanisms.integer_noise import noisy_integer
+from uptack.mechanisms.additive_noise import noisy_integer
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import Floats

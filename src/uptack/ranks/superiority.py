@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational, read
-from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
+from uptack.mechanisms.additive_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.concordant_pairs import exceedance

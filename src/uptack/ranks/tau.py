@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational, read
-from uptack.mechanisms.integer_noise import noisy_integer
+from uptack.mechanisms.additive_noise import noisy_integer
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.ranks.concordant_pairs import concordance, square_sum

@@ -13,7 +13,7 @@ from uptack.exact import Rational
 from uptack.mechanisms.inverse_sensitivity import LATTICES, Refusal, inverse_sensitivity
 from uptack.ranks.contrast_draws import EXAMPLE, HOW, Contrast, ContrastOptions, Sizes, contrast
 from uptack.ranks.superiority_weight import MOVES, weight
-from uptack.reach.pairwise_shift import PairwiseShift
+from uptack.reach.group_difference import PairwiseShift
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.release_methods import inverse_advice, saturated, sight
@@ -35,7 +35,7 @@ def hodges_lehmann(
     `groups` are two public labels. A row with another label, with none, or without a value takes part in nothing.
 
     **Theorem.** The release is ε-differentially private: one draw by inverse sensitivity
-    (`uptack.mechanisms.inverse_sensitivity`) on the reach of `uptack.reach.pairwise_shift`. A candidate's sum of ±1
+    (`uptack.mechanisms.inverse_sensitivity`) on the reach of `uptack.reach.group_difference`. A candidate's sum of ±1
     over pairs, S(y), moves by at most 2·max(n₁, n₀) with public labels. Where labels are part of the rows, h·S(y) moves
     by at most 2 if a row is replaced and by 3/2 if one comes or goes, with the h of `uptack.ranks.superiority_weight`.
     Both bounds are for any sums of numbers from -1 to 1 over pairs. With all signs alike they say that the number κ of

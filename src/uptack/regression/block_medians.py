@@ -39,10 +39,11 @@ from uptack.mechanisms.inverse_sensitivity import (
     ScoredBoxes,
     boxes,
     finest,
+    median_boxes,
+    median_room,
     slack_needed,
 )
 from uptack.mechanisms.plausible_range import Lattice
-from uptack.mechanisms.vector_medians import median_boxes, median_room
 from uptack.noise import MachineNumbers
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.l_statistics import quartiles

@@ -25,7 +25,7 @@ from uptack.account import Account, Outcome
 from uptack.display.numbers import SHOWN
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.integer_noise import noisy_integer
+from uptack.mechanisms.additive_noise import noisy_integer
 from uptack.mechanisms.plausible_range import Lattice, Plausible
 from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
 from uptack.privacy import Adjacency

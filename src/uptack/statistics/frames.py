@@ -1,6 +1,6 @@
 """A frame for a column: an interval [a, b] that holds all rows but a handful, found privately without any bounds.
 
-Two draws by `uptack.mechanisms.weighted_candidates`. Counts are exact, and each of them moves by at most 1 when a row
+Two draws by `uptack.mechanisms.inverse_sensitivity`. Counts are exact, and each of them moves by at most 1 when a row
 is replaced, comes or goes. N is the public number of rows: the true one, or a noisy one where that is secret.
 
 **Anchor.** Candidates are the cells [i·w, (i + 2)·w), w = 2^j for j from -256 to 256, with the public weight
@@ -39,7 +39,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from uptack.mechanisms.weighted_candidates import WeightedCandidates, WeightedDraw
+from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, WeightedDraw
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
 from uptack.statistics.column_options import Question

@@ -15,7 +15,7 @@ import numpy as np
 
 from uptack.account import Outcome
 from uptack.display.numbers import number
-from uptack.mechanisms.integer_noise import noisy_integer, noisy_sums
+from uptack.mechanisms.additive_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import Question, public_size
 from uptack.statistics.frame_sums import ONE, exact_sums, sensitivity

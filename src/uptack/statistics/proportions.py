@@ -17,7 +17,7 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.grouping import per_group
-from uptack.mechanisms.integer_noise import noisy_sums
+from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
 from uptack.reach.protocol import Floats

@@ -10,7 +10,7 @@ from uptack.account import Outcome
 from uptack.mechanisms import dwork_lei, ptr
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.reach.people_range import range_reach
+from uptack.reach.interquantile_range import range_reach
 from uptack.release import Advice
 from uptack.statistics.column_options import Question
 from uptack.statistics.statistic import Data, Statistic, least_n

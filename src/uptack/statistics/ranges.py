@@ -13,8 +13,8 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.reach import Segment
+from uptack.reach.interquantile_range import range_reach
 from uptack.reach.l_statistics import spread_ranks
-from uptack.reach.people_range import range_reach
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics import order_statistic_errors

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Mechanism
-from uptack.mechanisms.quantile_chain_sums import windowed
+from uptack.mechanisms.quantile_chain import windowed
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.integer_laws import least
 

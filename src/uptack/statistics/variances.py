@@ -13,7 +13,7 @@ import numpy as np
 from uptack.account import Outcome
 from uptack.exact import Rational
 from uptack.grouping import per_group
-from uptack.mechanisms.integer_noise import noisy_sums
+from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.reach.protocol import Floats
 from uptack.registry import release

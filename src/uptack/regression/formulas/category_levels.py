@@ -21,7 +21,7 @@ from uptack.account import Account
 from uptack.discrete.categories import Screen
 from uptack.errors import InvalidArgument
 from uptack.labels import label
-from uptack.mechanisms.integer_noise import noisy_integer
+from uptack.mechanisms.additive_noise import noisy_integer
 from uptack.noise import IntegerLaplace
 from uptack.table.protocol import Column, Counts
 from uptack.table.values.entrance import field

@@ -22,8 +22,9 @@ from uptack.noise import (
     IntegerGaussian,
     IntegerLaplace,
     SeededEntropy,
-    bernoulli,
+    coins,
     integer_laplace,
+    integer_laws,
 )
 from uptack.noise.coins import Coin, exp_minus
 from uptack.privacy import SUBSTITUTE, gaussian_noise_multiplier
@@ -74,7 +75,7 @@ class RacyCoin(Coin):
 
     def digit(self, place: int) -> int:
         while len(self._list) <= place:
-            digit = self._heads.floor(8 * len(self._list) + 8) & 255
+            digit = self.heads.floor(8 * len(self._list) + 8) & 255
             time.sleep(1e-4)
             self._list.append(digit)
         return self._list[place]
@@ -85,14 +86,14 @@ def forget() -> None:
     for cache in (
         integer_laplace._digit_coins,
         integer_laplace._nonzero_coin,
-        bernoulli.exp_coin,
-        bernoulli._rational_coin,
+        coins.exp_coin,
+        integer_laws._rational_coin,
     ):
         cache.cache_clear()
     for scale in (Fraction(7, 2), Fraction(5), Fraction(6)):
         integer_laplace._nonzero_coin(scale)
-        bernoulli.exp_coin((1 << len(integer_laplace._digit_coins(scale))) / scale)
-    bernoulli.exp_coin(Fraction("5.548"))
+        coins.exp_coin((1 << len(integer_laplace._digit_coins(scale))) / scale)
+    coins.exp_coin(Fraction("5.548"))
 
 
 @pytest.fixture
@@ -105,7 +106,8 @@ def fresh_coins():
 @pytest.fixture
 def racy_coins(monkeypatch, fresh_coins):
     monkeypatch.setattr(integer_laplace, "Coin", RacyCoin)
-    monkeypatch.setattr(bernoulli, "Coin", RacyCoin)
+    monkeypatch.setattr(coins, "Coin", RacyCoin)
+    monkeypatch.setattr(integer_laws, "Coin", RacyCoin)
 
 
 # ------------------------------------------------------------------------------------------------------------- digits

@@ -15,8 +15,7 @@ from tests.exhaustive.universe import substituted
 from tests.helpers import FALSE_ALARM
 from uptack.mechanisms import quantile_chain
 from uptack.mechanisms.quantile_chain import Bin, chain_decay, windowed
-from uptack.noise import SeededEntropy
-from uptack.noise import exact_choice as choice_module
+from uptack.noise import SeededEntropy, coins
 
 Q = Fraction(4, 5)
 
@@ -79,10 +78,10 @@ def test_sums_are_those_of_the_definition(seed):
         assert not total or floats == pytest.approx(math.log(total), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("slack", [choice_module.SLACK, 2.0])
+@pytest.mark.parametrize("slack", [coins.SHARE_SLACK, 2.0])
 @pytest.mark.parametrize("seed", [0, 1, 4, 5])
 def test_draws_have_the_law(slack, seed, monkeypatch):
-    monkeypatch.setattr(choice_module, "SLACK", slack)  # as it is; and so that floats never decide
+    monkeypatch.setattr(coins, "SHARE_SLACK", slack)  # as it is; and so that floats never decide
     rows, node, steps = next(b for b in some_bins(seed, 50) if b[1].size > 4 and len(b[1].targets) > 1 and b[0])
     made, entropy, runs = chain(rows, node, steps, Q), SeededEntropy(3), 3000
     seen = Counter(tuple(made.draw(entropy)[0]) for _ in range(runs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import overload
@@ -13,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real
+from uptack.noise.coins import Coin, exp_coin
 from uptack.noise.entropy import Entropy, source
 
 Integers = NDArray[np.int64]
@@ -105,3 +108,101 @@ class IntegerLaw(ABC):
         outside: Fraction = (1 - checks.inside_unit("confidence", confidence)) / 2
         low = least(lambda k: self.exact_tail(k + 1) < 1 - outside)
         return low, self.cutoff(outside) - 1
+
+
+# ---------------------------------------------------------------------------------- coins and uniform integers, as laws
+
+
+@lru_cache(maxsize=256)
+def _rational_coin(p: Fraction) -> Coin:
+    return Coin(Real.of(p))
+
+
+class _CoinLaw(IntegerLaw):
+    """1 for heads, else 0."""
+
+    @abstractmethod
+    def _coin(self) -> Coin: ...
+
+    def draw(self, size: int, entropy: Entropy) -> Integers:
+        """Compares random digits with the digits of the probability."""
+        return self._coin().flip(size, entropy).astype(np.int64)
+
+    def exact_pmf(self, k: int) -> Real:
+        """P(z = k)."""
+        heads = self._coin().heads
+        if k == 0:
+            return Real(lambda: 1 - heads.expression(), None if heads.exact is None else 1 - heads.exact)
+        return heads if k == 1 else Real.of(0)
+
+    def exact_tail(self, k: int) -> Real:
+        """P(z ≥ k)."""
+        return Real.of(1) if k <= 0 else self.exact_pmf(k)
+
+
+@dataclass(frozen=True)
+class Bernoulli(_CoinLaw):
+    """1 with probability p, else 0, for a rational p in [0, 1].
+
+    >>> Bernoulli("1/3").pmf(0)
+    0.6666666666666666
+    """
+
+    p: Rational
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", checks.probability("p", self.p))
+
+    def _coin(self) -> Coin:
+        return _rational_coin(Fraction(self.p))
+
+
+@dataclass(frozen=True)
+class BernoulliExp(_CoinLaw):
+    """1 with probability e^-x, else 0, for a rational x ≥ 0.
+
+    >>> BernoulliExp(1).tail(1)
+    0.36787944117144233
+    """
+
+    x: Rational
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", checks.nonnegative("x", self.x))
+
+    def _coin(self) -> Coin:
+        return exp_coin(Fraction(self.x))
+
+
+@dataclass(frozen=True)
+class UniformInteger(IntegerLaw):
+    """The uniform law on the integers in [low, high], of which there may be at most 2^63.
+
+    >>> UniformInteger(1, 6).cutoff("1/3")
+    5
+    """
+
+    low: int
+    high: int
+
+    def __post_init__(self) -> None:
+        limit = 1 << 63
+        low, high = checks.integer("low", self.low, -limit), checks.integer("high", self.high, -limit)
+        if not low <= high < min(limit, low + limit):
+            raise InvalidArgument("high", "at least low, with at most 2^63 integers between them", high)
+
+    @property
+    def _size(self) -> int:
+        return self.high - self.low + 1
+
+    def draw(self, size: int, entropy: Entropy) -> Integers:
+        """Random bits, redrawn if they fall outside the range."""
+        return entropy.integers(self._size, size) + np.int64(self.low)
+
+    def exact_pmf(self, k: int) -> Real:
+        """P(z = k)."""
+        return Real.of(Fraction(int(self.low <= k <= self.high), self._size))
+
+    def exact_tail(self, k: int) -> Real:
+        """P(z ≥ k)."""
+        return Real.of(Fraction(min(max(self.high - k + 1, 0), self._size), self._size))

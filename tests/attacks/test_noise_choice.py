@@ -16,7 +16,7 @@ from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, logarithm, lower, upper, working
 from uptack.mechanisms.inverse_sensitivity import Boxes, decay
 from uptack.mechanisms.quantile_chain import Bin, Chain, chain_decay
-from uptack.noise import SeededEntropy, exact_choice
+from uptack.noise import SeededEntropy, coins
 from uptack.noise.coins import _settled, pick
 
 WEIGHTS = [
@@ -40,7 +40,7 @@ def test_every_start_of_u_is_settled_as_rationals_say(weights, bits):
     sums = list(itertools.accumulate(weights))
     shares = [s / sums[-1] for s in sums]
     for drawn in range(1 << bits):
-        with working(bits + exact_choice.GUARD):
+        with working(bits + coins.GUARD):
             found = _settled(lambda: [ball(w) for w in weights], drawn, bits)
         low, high = Fraction(drawn, 1 << bits), Fraction(drawn + 1, 1 << bits)
         first = bisect_right(shares, low)
@@ -83,7 +83,7 @@ def test_balls_hold_the_rational_weights():
 
 
 def test_settled_by_intervals_alone_boxes_have_their_law(monkeypatch):
-    monkeypatch.setattr(exact_choice, "SLACK", 1.0)  # so that floats never decide
+    monkeypatch.setattr(coins, "SHARE_SLACK", 1.0)  # so that floats never decide
     shells, rho = Boxes(np.array([[40, 20, 20]]), np.array([[50, 60, 61]]), ((0, 99),)), Fraction(9, 10)
     entropy, runs = SeededEntropy(4), 6000
     seen = Counter(shells.draw(rho, entropy)[0] for _ in range(runs))
@@ -109,8 +109,8 @@ def precisions(monkeypatch):
         taken.append(bits)
         return working(bits)
 
-    monkeypatch.setattr(exact_choice, "SLACK", 1.0)
-    monkeypatch.setattr(exact_choice, "working", noted)
+    monkeypatch.setattr(coins, "SHARE_SLACK", 1.0)
+    monkeypatch.setattr(coins, "working", noted)
     return taken
 
 
@@ -140,7 +140,7 @@ def test_floats_are_within_their_slack_at_a_small_epsilon():
     with working(128):
         sums = list(itertools.accumulate(shells.weights(ball(rho))))
         exact = np.array([float((s / sums[-1]).mid()) for s in sums])
-    assert np.abs(ends / ends[-1] - exact).max() < exact_choice.SLACK / 100
+    assert np.abs(ends / ends[-1] - exact).max() < coins.SHARE_SLACK / 100
 
 
 @pytest.mark.parametrize("epsilon", ["1e-3", "1e-6", "1e-12", 1, 1000, 10**9])

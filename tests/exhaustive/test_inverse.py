@@ -14,8 +14,7 @@ from tests.helpers import FALSE_ALARM
 from uptack.exact import Real, ball
 from uptack.mechanisms.inverse_sensitivity import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
 from uptack.mechanisms.plausible_range import MOST, Plausible
-from uptack.noise import MachineNumbers, SeededEntropy
-from uptack.noise import exact_choice as choice_module
+from uptack.noise import MachineNumbers, SeededEntropy, coins
 from uptack.noise.coins import pick
 from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
 from uptack.statistics import absolute_deviations, ranges
@@ -141,8 +140,8 @@ def test_the_exact_way_of_picking_has_the_same_law(monkeypatch):
     weights = [Fraction(1, 3), Fraction(0), Fraction(1, 2), Fraction(1, 6)]
     with np.errstate(divide="ignore"):
         logs = np.log(np.array([float(w) for w in weights]))
-    for slack in (choice_module.SLACK, 2.0):  # as it is; and so that floats never decide
-        monkeypatch.setattr(choice_module, "SLACK", slack)
+    for slack in (coins.SHARE_SLACK, 2.0):  # as it is; and so that floats never decide
+        monkeypatch.setattr(coins, "SHARE_SLACK", slack)
         entropy = SeededEntropy(7)
         seen = Counter(pick(logs, lambda: [ball(w) for w in weights], entropy) for _ in range(5_000))
         assert seen[1] == 0
@@ -288,10 +287,10 @@ def test_a_steady_range_is_within_a_rank_of_the_usual_one():
             assert abs(b - d) <= 1
 
 
-@pytest.mark.parametrize("slack", [choice_module.SLACK, 2.0])
+@pytest.mark.parametrize("slack", [coins.SHARE_SLACK, 2.0])
 @pytest.mark.parametrize("refusal", [Refusal(1, failure=Fraction(1, 2)), Refusal(2, True, Fraction(2, 3))])
 def test_draws_with_a_refusal_have_the_law(monkeypatch, slack, refusal):
-    monkeypatch.setattr(choice_module, "SLACK", slack)  # as it is; and so that floats never decide
+    monkeypatch.setattr(coins, "SHARE_SLACK", slack)  # as it is; and so that floats never decide
     rho, runs, entropy = Fraction(7, 10), 4_000, SeededEntropy(8)
     shells = boxes([STATISTICS["median"]((-3.0, 0.0, 0.5, 1.0, 4.0), 5)], 2, MachineNumbers(2, 2))
     mine = law(shells, rho, shells.bounded(rho, refusal))

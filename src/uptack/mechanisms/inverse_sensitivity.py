@@ -152,9 +152,9 @@ class Refusal:
         weight = rho**self._place * (candidates * self.failure.denominator) / self.failure.numerator
         return weight if self.secret else _positive(weight - 1)
 
-    def log_weight(self, rho: Fraction, candidates: int) -> float:
-        """ln of it in floats; -inf for 0."""
-        log = math.log(candidates) - math.log(self.failure) + self._place * logarithm(rho)
+    def log_weight(self, log_rho: float, candidates: int) -> float:
+        """ln of it in floats, from ln ρ; -inf for 0."""
+        log = math.log(candidates) - math.log(self.failure) + self._place * log_rho
         if self.secret:
             return log
         return log + math.log(-math.expm1(-log)) if log > 0 else -math.inf
@@ -221,16 +221,14 @@ class Boxes:
 
         With ⊥ as a candidate it may be that, which is None.
         """
-        logs = np.array([math.log(count) if count else -math.inf for count in self.shells()])
-        logs += logarithm(rho) * np.arange(logs.size)
+        logs, log_rho = np.array([math.log(count) if count else -math.inf for count in self.shells()]), logarithm(rho)
+        logs += log_rho * np.arange(logs.size)
         if refusal is not None:
             refusal = self.bounded(rho, refusal)
-            logs = np.append(logs, refusal.log_weight(rho, self.candidates))
+            logs = np.append(logs, refusal.log_weight(log_rho, self.candidates))
         k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
-        return None if k > self.lows.shape[1] else self._point(k, entropy)
-
-    def _point(self, k: int, entropy: Entropy) -> list[int]:
-        """A uniform point of score k."""
+        if k > self.lows.shape[1]:
+            return None
         return _uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
 
 

@@ -18,9 +18,9 @@ from flint import arb
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
-from uptack.noise.coins import Coin, exp_minus
+from uptack.noise.coins import Coin, exp_coin, exp_minus
 from uptack.noise.entropy import Entropy
-from uptack.noise.integer_laws import IntegerLaw, Integers, exp_coin
+from uptack.noise.integer_laws import IntegerLaw, Integers
 
 LARGEST_SCALE = 1 << 50
 """Draws are 64-bit integers. Up to this scale one would leave them with a probability below e^-4000; it would raise."""

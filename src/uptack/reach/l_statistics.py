@@ -7,6 +7,7 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -40,7 +41,11 @@ class LStatistic:
 
     def __init__(self, data: Order, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
         self._data, self._segments, self._g = data, segments, rows_per_person
-        self.value = float(self.intervals(0)[0][0])
+
+    @cached_property
+    def value(self) -> float:
+        """T(D)."""
+        return float(self._shifted(np.zeros(1, np.int64))[0])
 
     @classmethod
     def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats
+from uptack.reach.protocol import Floats, IntervalByInterval
 from uptack.table.arguments import MEASURED, as_column
 from uptack.table.protocol import Column
 from uptack.table.search import Order, Window
@@ -17,7 +17,7 @@ LARGE, TINY = 2.0**1000, 2.0**-960
 """Rows beyond ±LARGE are read as ±LARGE and those within ±TINY as 0, so that no sum or half of two rows is rounded."""
 
 
-class MedianDeviation:
+class MedianDeviation(IntervalByInterval):
     """T = R(c, r), where c = x(r) for a public rank r, and R(c, j) is the j-th smallest of the distances |x - c|.
 
     **Reach.** With m = gk rows of k people changed, c stays in I = [x(r - m), x(r + m)], and each R(c, j) lies between
@@ -57,11 +57,6 @@ class MedianDeviation:
         m = self._g * k
         a, b = float(self._left[m]), float(self._right[m])
         return self._extreme(a, b, self._rank - m, lowest=True), self._extreme(a, b, self._rank + m, lowest=False)
-
-    def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """The ends for k = 0, ..., steps."""
-        ends = np.array([self.interval(k) for k in range(steps + 1)])
-        return ends[:, 0], ends[:, 1]
 
     def _extreme(self, a: float, b: float, j: int, lowest: bool) -> float:
         """The least, or the largest, R(c, j) over c in [a, b]."""
@@ -117,15 +112,13 @@ def _sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 def _at_most(x: Floats, y: Floats, c: float) -> Flags:
     """(x + y)/2 ≤ c, exactly."""
     s, rest = _sum(x, y)
-    found: Flags = (s < 2 * c) | ((s == 2 * c) & (rest <= 0))
-    return found
+    return np.asarray((s < 2 * c) | ((s == 2 * c) & (rest <= 0)))
 
 
 def _below(x: Floats, y: Floats, c: float) -> Flags:
     """(x + y)/2 < c, exactly."""
     s, rest = _sum(x, y)
-    found: Flags = (s < 2 * c) | ((s == 2 * c) & (rest < 0))
-    return found
+    return np.asarray((s < 2 * c) | ((s == 2 * c) & (rest < 0)))
 
 
 def _range(column: Column, a: float, b: float, rank: int, most: int) -> tuple[int, int]:

@@ -37,3 +37,16 @@ class Reach(Protocol):
     def interval(self, k: int) -> tuple[float, float]:
         """Interval k alone."""
         ...
+
+
+class IntervalByInterval:
+    """A reach that works its intervals out one at a time."""
+
+    def interval(self, k: int) -> tuple[float, float]:
+        """The ends for one k."""
+        raise NotImplementedError
+
+    def intervals(self, steps: int) -> tuple[Floats, Floats]:
+        """The ends for k = 0, ..., steps."""
+        ends = np.array([self.interval(k) for k in range(steps + 1)])
+        return ends[:, 0], ends[:, 1]

@@ -15,8 +15,8 @@ so z'(r - 1) ≤ z(r), and so on with signs changed. ∎
 
 Whatever rests on order statistics moving by one rank at most holds for z, with people in place of rows: quantiles, sums
 of them with weights of at least 0, boxes of several, the ends of intervals. What rests on more is proved apart, as the
-range is (`uptack.reach.interquantile_range`), or refused. No row is thrown away, and no cap is guessed. What is estimated is
-the law of a random row of a random person.
+range is (`uptack.reach.interquantile_range`), or refused. No row is thrown away, and no cap is guessed. What is
+estimated is the law of a random row of a random person.
 
 **Theorem (counts).** Let a table of cells hold the units of all rows. One person who is added or removed moves it by at
 most `most` in ℓ1, upwards or downwards alone; one who is replaced moves it up by at most `most` and down by at most

@@ -13,9 +13,9 @@ from flint import ctx
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM, law_p_value
-from uptack import mechanisms
+from uptack import exact, mechanisms
 from uptack.densities.caratheodory import CaratheodoryNoise
-from uptack.exact import Real, reals
+from uptack.exact import Real
 from uptack.noise import (
     BernoulliExp,
     Geometric,
@@ -230,7 +230,7 @@ def precisions(tries: int) -> int:
 
 def test_the_working_precision_is_left_as_it_was(monkeypatch):
     assert precisions(20) == 0
-    monkeypatch.setattr(reals, "working", ctx.workprec)
+    monkeypatch.setattr(exact, "working", ctx.workprec)
     assert precisions(1000) == 1
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account
@@ -31,9 +30,9 @@ from uptack.progress import track
 from uptack.registry import release
 from uptack.release import LONG, NoReply, Release
 from uptack.table.arguments import category_fields
-from uptack.table.memory.groups import MemoryGroups
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import distinct
+from uptack.table.protocol import Table
 from uptack.table.reads import MOMENTS, Entered, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import field, indexed
@@ -256,7 +255,7 @@ def per_group(
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     own_delta = options.get("method", "inverse") != "inverse"
     plan = _plan(epsilon, delta, groups, share, groups_per_person, relation, own_delta)
-    data = _grouped(x, by)
+    data = grouped(x, by)
     if plan.public is not None:
         distinct("groups", plan.public, data.groups.kinds, "a list of groups that rows can tell apart")
     _run(f, data.nothing(), plan.each(plan.stated or plan.limit.limits[-1]), options, bits)  # type: ignore[union-attr]
@@ -309,7 +308,7 @@ def _listed(cutoff: int, relation: Adjacency) -> tuple[str, ...]:
     return (f"Groups with fewer than about {cutoff:,} {relation.unit} are not listed.",)
 
 
-def _chosen(limit: CellLimit | None, data: Grouped | PlainGroups, relation: Adjacency, bits: Entropy) -> int:
+def _chosen(limit: CellLimit | None, data: Grouped, relation: Adjacency, bits: Entropy) -> int:
     """In how many groups one person counts, if it is not stated."""
     assert limit is not None
     account = Account.open("groups of a person", limit.epsilon, adjacency=relation, entropy=bits)
@@ -322,51 +321,30 @@ def _order(group: Hashable) -> list[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class PlainGroups:
-    """Rows of plain data in groups: each group gets its rows in the form that all of them have."""
+class _PickedRows:
+    """Plain data as an argument of a table that says where each row is: a group gets its rows in the form of all."""
 
     data: Any
-    groups: MemoryGroups
+    table: MemoryTable
 
-    of_people = False
-
-    @staticmethod
-    def of(x: Any, by: Any) -> PlainGroups:
-        """Rows that can be picked, and the group of each."""
-        data, fields = indexed("x", x), category_fields(by)
-        if next(iter(fields.values())).size != len(data):
-            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
-        table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
-        return PlainGroups(data, table.groups(tuple(fields)))
-
-    def among(self, groups: Sequence[Hashable]) -> PlainGroups:
-        """Only these groups."""
-        return replace(self, groups=self.groups.among(groups))
-
-    def within(self, at_most: int) -> PlainGroups:
-        """A row is in one group."""
-        return self
-
-    def sizes(self) -> tuple[Sequence[Hashable], NDArray[np.int64]]:
-        """The groups that occur, and their numbers of rows."""
-        return self.groups.sizes()
-
-    def rows(self, group: Hashable) -> tuple[Any]:
-        """The rows of a group, in the order of the table."""
-        return (self.data[self.groups.part(group).fields[PLACE].numbers()[0]],)
-
-    def nothing(self) -> tuple[Any]:
-        """No rows, with the type of the data."""
-        return (self.data[:0],)
+    def of(self, part: Table) -> Any:
+        """The rows of a part, in the order of the table."""
+        return self.data[part.column(PLACE).rows.in_memory().values[0]]
 
 
 PLACE = "place"
 """The name of the column that says where a row is."""
 
 
-def _grouped(x: Any, by: Any) -> Grouped | PlainGroups:
+def grouped(x: Any, by: Any) -> Grouped:
     """Rows, or people, in groups."""
-    return x if by is None and isinstance(x, Grouped) else PlainGroups.of(x, by)
+    if by is None and isinstance(x, Grouped):
+        return x
+    data, fields = indexed("x", x), category_fields(by)
+    if next(iter(fields.values())).size != len(data):
+        raise InvalidArgument("by", "a column of one group for every row of x", "another length")
+    table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
+    return Grouped(table.groups(tuple(fields)), (_PickedRows(data, table),), False)
 
 
 def _within(reply: Any, each: Privacy) -> Reply:

@@ -22,7 +22,7 @@ from uptack.account import AssumptionFailed
 from uptack.discrete.categories import Capped, Screen, numbered
 from uptack.discrete.histograms import histogram
 from uptack.discrete.private_count import count
-from uptack.grouping import DEPENDENT, PlainGroups, per_group
+from uptack.grouping import DEPENDENT, grouped, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release
@@ -264,14 +264,14 @@ def test_columns_of_all_kinds(kind):
 
 def test_rows_may_be_of_several_columns():
     table = np.arange(12).reshape(6, 2)
-    assert PlainGroups.of(table, list("abaaba")).rows("b")[0].tolist() == [[2, 3], [8, 9]]
-    assert PlainGroups.of(table, list("abaaba")).nothing()[0].shape == (0, 2)
+    assert grouped(table, list("abaaba")).rows("b")[0].tolist() == [[2, 3], [8, 9]]
+    assert grouped(table, list("abaaba")).nothing()[0].shape == (0, 2)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([1, 1.0, True, "1", None, NAN, -0.0, 0, (1,)]), max_size=12))
 def test_every_row_is_in_exactly_one_group(by):
-    groups = PlainGroups.of(np.arange(len(by)), by)
+    groups = grouped(np.arange(len(by)), by)
     cells, counts = groups.sizes()
     rows = [groups.rows(cell)[0].tolist() for cell in cells]
     assert [len(r) for r in rows] == counts.tolist()

@@ -27,7 +27,7 @@ from uptack.statistics.column_options import MeanOptions, Promises, Question, co
 from uptack.statistics.order_statistic_errors import secret_size
 from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions
-from uptack.table.protocol import Column, Weights, layers
+from uptack.table.protocol import Column, Weights
 from uptack.table.reads import SHARES
 from uptack.table.unit import Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import HELD
@@ -267,7 +267,7 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[CompletenessOpt
     """
     question = read_question("completeness", epsilon, options)
     data = as_column("x", x, None, "a one-dimensional column")
-    own = layers(data.expr)[2]
+    own = data.own
     if own is not None and own.how != "max":
         raise InvalidArgument("per_person", "'mean' or 'any' for completeness", repr(own.how))
     base = data.table.column(data.name)
@@ -300,7 +300,7 @@ def _estimand(data: Column) -> tuple[str, ...]:
     """What is estimated where people are the unit."""
     if not data.of_people:
         return ()
-    own = layers(data.expr)[2]
+    own = data.own
     if own is None:
         return ("Mean over people of the share of their rows that count; people weigh alike.",)
     which = "whose last row counts" if own.how == "last" else "with at least one row that counts"

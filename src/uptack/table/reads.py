@@ -87,7 +87,7 @@ def rebased(argument: Any, part: Table) -> Any:
     """A data argument of a part of its table; units are shared as the argument says."""
     if argument is None:
         return None
-    whole = hasattr(argument, "kinds")  # the table itself
+    whole = isinstance(argument, Table)
     unit = argument.unit if whole else argument.table.unit
     table = part if part.unit == unit else part.weighted(unit)
     return table if whole else argument.of(table)

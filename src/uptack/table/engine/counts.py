@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.codes import Codes, joined
 from uptack.table.engine.expressions import as_floats, missing, valued
+from uptack.table.engine.rows import gathered
 from uptack.table.engine.weights import added, plain_zero, units, weighed
 from uptack.table.exact_sum import Floats
+from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Counts, Floored, Place, Weights
@@ -140,31 +140,14 @@ def in_memory(left: EngineTable, columns: Sequence[Column]) -> MemoryTable:
     else:
         values = {f"v{i}": as_floats(left.table[name]) for i, name in enumerate(numbers)}
         read = left.table.select(**values, **{f"c{i}": left.key(name) for i, name in enumerate(others)}, **left.ids)
-    rows, coded = left.count(), [*(kinds[name] for name in others), *left.id_kinds]
-
-    def fold(batches: Iterator[Any]) -> tuple[int, Floats, list[Codes]]:
-        lines, start, codes = np.empty((len(numbers), rows)), 0, [Codes(rows, kind) for kind in coded]
-        for batch in batches:
-            end = start + batch.num_rows
-            if end > rows:
-                return end, lines, codes
-            for i, line in enumerate(lines):
-                line[start:end] = connection.floats(batch.column(i))
-            for i, one in enumerate(codes):
-                one.read(batch.column(len(numbers) + i), start)
-            start = end
-        return start, lines, codes
-
-    found, lines, codes = connection.folded(read, fold)
-    if found != rows:
-        raise UptackError(snapshots.CHANGED)
+    coded = [*(kinds[name] for name in others), *left.id_kinds]
+    lines, codes = gathered(read, len(numbers), coded, left.count())
     fields = {name: _numbers(line, left.forms.get(name)) for name, line in zip(numbers, lines, strict=True)}
-    for name, one in zip(others, codes, strict=False):
-        fields[name] = CodedField(kinds[name], one.labels(), one.numbers())
+    fields |= dict(zip(others, codes, strict=False))
     if not left.ids:
         return MemoryTable(fields, left.unit)
-    whose = joined([one.numbers() for one in codes[len(others) :]])
-    return MemoryTable(fields, left.unit, whose, int(whose.max(initial=-1)) + 1)
+    whose = of_fields(list(zip(left.ids, codes[len(others) :], strict=True)))
+    return MemoryTable(fields, left.unit, whose.codes, whose.people)
 
 
 def _numbers(values: Floats, form: Form | None) -> Field:

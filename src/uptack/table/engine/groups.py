@@ -3,59 +3,30 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from uptack.table.conditions import Condition
 from uptack.table.engine import connection, counts
-from uptack.table.memory.table import MemoryTable
 from uptack.table.names import group_key
+from uptack.table.protocol import GroupedTable
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.field import no_rows
-from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
 
 
-class EngineGroups:
-    """A table by the values of columns: see `uptack.table.protocol.GroupedTable`. It is read when sizes or rows are
-    asked for."""
+class EngineGroups(GroupedTable):
+    """An engine's table by the values of columns."""
 
-    def __init__(
-        self, table: EngineTable, by: Sequence[str], only: Sequence[Hashable] | None = None, at_most: int = 1
-    ) -> None:
-        self._table, self._by, self._only, self._at_most = table, tuple(by), only, at_most
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the columns."""
-        return tuple(self._table.kinds[name] for name in self._by)
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose rows they are."""
-        return self._table.unit
-
-    def among(self, groups: Sequence[Hashable]) -> EngineGroups:
-        """Only these groups."""
-        return EngineGroups(self._table, self._by, groups, self._at_most)
-
-    def within(self, at_most: int) -> EngineGroups:
-        """Each person in up to so many groups."""
-        return EngineGroups(self._table, self._by, self._only, at_most)
-
-    def where(self, conditions: Sequence[Condition]) -> EngineGroups:
-        """The rows that meet conditions."""
-        return EngineGroups(self._table.where(conditions), self._by, self._only, self._at_most)
+    table: EngineTable
 
     def _left(self) -> EngineTable:
         """The rows that meet the conditions and are in one of the groups."""
-        left = self._table.left()
-        if self._only is None:
+        left = self.table.left()
+        if self.only is None:
             return left
-        tests = [self._test(left, group) for group in self._only]
+        tests = [self._test(left, group) for group in self.only]
         while len(tests) > 1:  # as a tree, which is not deep
             tests = [reduce(operator.or_, tests[i : i + 2]) for i in range(0, len(tests), 2)]
         return left.part(left.table.filter(tests[0]))
@@ -63,11 +34,11 @@ class EngineGroups:
     def _test(self, table: EngineTable, group: Hashable) -> Any:
         """The condition that a row is in a group. Values that are one in their canonical form are one group."""
         values = group_key(group, self.kinds)
-        return reduce(operator.and_, [table.has(name, one) for name, one in zip(self._by, values, strict=True)])
+        return reduce(operator.and_, [table.has(name, one) for name, one in zip(self.by, values, strict=True)])
 
     def _best(self) -> connection.Kept:
         """The groups of each person: those of most of her rows, and of several the first."""
-        return counts.favourites(self._left(), self._by, self._at_most)
+        return counts.favourites(self._left(), self.by, self.at_most)
 
     def _settled(self) -> EngineTable:
         """The rows that are in a group: of people those in their own."""
@@ -77,28 +48,22 @@ class EngineGroups:
         kept = self._best()
         best = kept.table.view()  # its own table: ibis would take its ids for those of the rows
         same = [key == best[k] for k, key in left.ids.items()]
-        same += [counts.value(left, name).identical_to(best[f"c{i}"]) for i, name in enumerate(self._by)]
+        same += [counts.value(left, name).identical_to(best[f"c{i}"]) for i, name in enumerate(self.by)]
         return left.part(left.table.semi_join(best, same), kept)
 
     def per_person(self) -> Integers:
         """At k how many people are in k groups."""
         left = self._left()
-        return counts.cells_per_person(left, [left.column(name) for name in self._by], None)
+        return counts.cells_per_person(left, [left.column(name) for name in self.by], None)
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
         """The groups that occur, and their numbers of rows, or of people, or their units."""
         left = self._left()
-        people = PrivacyUnit(left.unit.ids, "any", self._at_most) if left.ids else PrivacyUnit()
-        counted = counts.counts(left.weighted(unit or people), [left.column(name) for name in self._by])
-        return (list(counted.keys) if len(self._by) > 1 else [key for (key,) in counted.keys]), counted.units
+        people = PrivacyUnit(left.unit.ids, "any", self.at_most) if left.ids else PrivacyUnit()
+        counted = counts.counts(left.weighted(unit or people), [left.column(name) for name in self.by])
+        return (list(counted.keys) if len(self.by) > 1 else [key for (key,) in counted.keys]), counted.units
 
     def part(self, group: Hashable) -> EngineTable:
         """The rows of a group."""
         settled = self._settled()
         return settled.part(settled.table.filter(self._test(settled, group)))
-
-    def nothing(self) -> MemoryTable:
-        """No rows."""
-        table = self._table
-        fields = {name: no_rows(kind, table.forms.get(name)) for name, kind in table.kinds.items()}
-        return MemoryTable.without_rows(fields, table.unit)

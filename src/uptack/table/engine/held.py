@@ -10,20 +10,17 @@ engine, however few rows it has. So the number of queries does not tell how many
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from uptack.table import snapshots
-from uptack.table.engine import connection
-from uptack.table.exact_sum import Floats
+from uptack.table.engine.rows import gathered
 from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Column, Expr, Infinite, Name, Steps, layers
-from uptack.table.values.field import Field
+from uptack.table.protocol import Column, Infinite, Name
+from uptack.table.values.containers import of_numpy
 
 COLUMN = 1 << 27
 """Bytes that the columns of one question may have to be read: one of 16 million rows."""
@@ -38,7 +35,6 @@ def fits(con: Any, rows: int, width: int) -> bool:
     return con.name in HERE and rows * width * 8 <= COLUMN
 
 
-@dataclass(frozen=True, eq=False)
 class HeldColumns:
     """Columns that were read side by side, NaN where there is no value.
 
@@ -46,37 +42,31 @@ class HeldColumns:
     have a value ("drop").
     """
 
-    values: Sequence[Floats]
-    selections: dict[str, Selection] = field(default_factory=dict)
-
-    @property
-    def _table(self) -> MemoryTable:
-        return MemoryTable({f"v{i}": _field(line) for i, line in enumerate(self.values)})
+    def __init__(self, read: Any, width: int) -> None:
+        lines, _ = gathered(read, width)
+        self.table = MemoryTable({f"v{i}": of_numpy(line) for i, line in enumerate(lines)})
+        self.selections = dict[str, Selection]()
 
     def _columns(self, columns: Sequence[Column]) -> list[Column]:
-        table = self._table
         return [
-            Column(table, _renamed(column.expr, f"v{i}"), "number", missing=column.missing)
+            Column(self.table, Name(f"v{i}"), "number", missing=column.missing, steps=column.steps)
             for i, column in enumerate(columns)
         ]
 
     def finite(self, column: Column) -> bool:
         """Whether no row is missing, NaN or infinite."""
-        (one,) = self._columns([column])
-        return one.finite()
+        return self._columns([column])[0].finite()
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None) -> MemoryRows:
         """What a question is about. Figures of one column share the work of putting it in order."""
-        ours = self._columns(columns)
-        found = self._table.rows(ours, infinite)
-        if infinite is not None or layers(ours[0].expr)[0]:
-            return found
-        way = "keep" if ours[0].finite() else ours[0].missing
-        if not isinstance(way, str):  # filled with some number
-            return found
+        first, *others = self._columns(columns)
+        rows = self.table.rows([first, *others], infinite)
+        way = "keep" if infinite is None and first.finite() else first.missing
+        if infinite is not None or first.steps or not isinstance(way, str):  # a number fills what is missing
+            return rows
         if way not in self.selections:
-            self.selections[way] = Selection(found.values[0].copy())
-        return replace(found, held=[self.selections[way]])
+            self.selections[way] = Selection(rows.values[0].copy())
+        return replace(rows, held=[self.selections[way]])
 
 
 def columns(con: Any, read: Any, rows: int, width: int) -> HeldColumns:
@@ -87,36 +77,12 @@ def columns(con: Any, read: Any, rows: int, width: int) -> HeldColumns:
     kept = snapshots.state(con)
     with kept.lock:
         if kept.reading is None and not kept.fixed:
-            return _read(read, width)
+            return HeldColumns(read, width)
         key = read.op()
         if key not in kept.held:
-            while kept.held and (sum(len(one.values) for one in kept.held.values()) + width) * rows * 16 > ALL:
+            while kept.held and (sum(len(one.table.fields) for one in kept.held.values()) + width) * rows * 16 > ALL:
                 kept.held.popitem(last=False)
-            kept.held[key] = _read(read, width)
+            kept.held[key] = HeldColumns(read, width)
         kept.held.move_to_end(key)
         found: HeldColumns = kept.held[key]
         return found
-
-
-def _read(read: Any, width: int) -> HeldColumns:
-    def fold(batches: Iterator[Any]) -> list[list[Floats]]:
-        lines: list[list[Floats]] = [[np.empty(0)] for _ in range(width)]
-        for batch in batches:
-            for i, line in enumerate(lines):
-                line.append(connection.floats(batch.column(i)))
-        return lines
-
-    return HeldColumns([np.concatenate(line) for line in connection.folded(read, fold)])
-
-
-def _field(values: Floats) -> Field:
-    return Field("number", values.size, lambda: (values, None))
-
-
-def _renamed(expr: Expr, name: str) -> Expr:
-    """The same steps, of a column of another name, which holds what they are done to."""
-    steps: Steps = layers(expr)[0]
-    found: Expr = Name(name)
-    for step in steps:
-        found = replace(step, of=found)
-    return found

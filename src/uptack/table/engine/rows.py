@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,15 +22,16 @@ from numpy.typing import NDArray
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection, private_folders, weights
-from uptack.table.engine.codes import Codes, joined
-from uptack.table.engine.expressions import infinite, missing
+from uptack.table.engine.expressions import infinite, missing, valued
 from uptack.table.engine.order import QueryScans
 from uptack.table.exact_sum import Floats
+from uptack.table.ids import of_fields
 from uptack.table.memory.rows import MemoryRows, by_part, by_weight, least
 from uptack.table.protocol import Additive, Keys, Of
 from uptack.table.search import Order, Size, Window, orders
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.kinds import Kind
+from uptack.table.values.field import CodedField, Field
+from uptack.table.values.kinds import Kind, canonical, in_order
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
@@ -68,12 +69,11 @@ class BatchLayout:
             line[:] = connection.floats(batch.column(i))
         return lines
 
-    def there(self, lines: Floats) -> NDArray[np.bool_]:
+    def there(self, lines: Floats | list[Floats]) -> NDArray[np.bool_]:
         """Which rows are complete."""
-        if self.drops is None:
-            return np.ones(lines.shape[1], bool)
-        each = np.isfinite(lines) if self.drops == "infinite" else ~np.isnan(lines)
-        there: NDArray[np.bool_] = np.logical_and.reduce(each, axis=0)
+        there = np.ones(lines[0].size, bool)
+        for line in lines if self.drops is not None else ():
+            there &= np.isfinite(line) if self.drops == "infinite" else ~np.isnan(line)
         return there
 
     def complete(self, batch: Any) -> Floats:
@@ -335,37 +335,56 @@ class EngineRows:
 
     def in_memory(self) -> MemoryRows:
         """The same rows as arrays, read by one scan. People are numbered in the order of their canonical ids."""
-        rows = self._count
-        read, lines, ids = connection.folded(
-            self.all.select(*self.names, *self.ids),
-            functools.partial(_gathered, self._layout, self.table.id_kinds, rows),
-        )
-        if read != rows:
-            raise UptackError(snapshots.CHANGED)
+        lines, ids = gathered(self.all.select(*self.names, *self.ids), self.width, self.table.id_kinds, self._count)
         there = self._layout.there(lines)
         kept = None if there.all() else np.flatnonzero(there)
-        values = list(lines if kept is None else lines[:, kept])
+        values = lines if kept is None else [line[kept] for line in lines]
         if not ids:
-            return MemoryRows(values, self.unit, rows, None, kept)
-        codes = joined([one.numbers() for one in ids])
-        people = int(codes.max(initial=-1)) + 1
-        return MemoryRows(values, self.unit, people, codes if kept is None else codes[kept], kept)
+            return MemoryRows(values, self.unit, self._count, None, kept)
+        whose = of_fields(list(zip(self.ids, ids, strict=True)))
+        return MemoryRows(values, self.unit, whose.people, whose.codes if kept is None else whose.codes[kept], kept)
 
 
-def _gathered(
-    layout: BatchLayout, kinds: Sequence[Kind], rows: int, parts: Iterator[Any]
-) -> tuple[int, Floats, list[Codes]]:
-    """How many rows there are, and these, unless there are more than there were."""
-    lines, start, codes = np.empty((layout.width, rows)), 0, [Codes(rows, kind) for kind in kinds]
-    for batch in parts:
-        end = start + batch.num_rows
-        if end > rows:
-            return end, lines, codes
-        lines[:, start:end] = layout.read(batch)
-        for i, one in enumerate(codes):
-            one.read(batch.column(layout.width + i), start)
-        start = end
-    return start, lines, codes
+def gathered(
+    read: Any, width: int, kinds: Sequence[Kind] = (), rows: int | None = None
+) -> tuple[list[Floats], list[Field]]:
+    """Columns of floats, so many, and columns of these kinds, by one scan; an error if there are not so many rows."""
+
+    def fold(batches: Iterator[Any]) -> tuple[int, list[list[Floats]], list[Codes]]:
+        many, lines, coded = 0, [[np.empty(0)] for _ in range(width)], [Codes(kind) for kind in kinds]
+        for batch in batches:
+            many += batch.num_rows
+            for i, line in enumerate(lines):
+                line.append(connection.floats(batch.column(i)))
+            for i, one in enumerate(coded, width):
+                one.read(batch.column(i))
+        return many, lines, coded
+
+    many, lines, coded = connection.folded(read, fold)
+    if rows not in (None, many):
+        raise UptackError(snapshots.CHANGED)
+    return [np.concatenate(line) for line in lines], [one.field() for one in coded]
+
+
+class Codes:
+    """One column, read batch by batch. Values that are equal in their canonical form have one code."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kind, self._parts, self._places = kind, [np.empty(0, np.int64)], dict[Hashable, int]()
+
+    def read(self, values: Any) -> None:
+        """The values of a record batch."""
+        encoded = values.dictionary_encode("encode")
+        plain = (canonical(valued(one, self._kind)) for one in encoded.dictionary.to_pylist())
+        ours = np.array([self._places.setdefault(one, len(self._places)) for one in plain], np.int64)
+        self._parts.append(ours[encoded.indices.to_numpy(zero_copy_only=False)])
+
+    def field(self) -> Field:
+        """All rows, by the values that occur, in order, a missing one last."""
+        labels = sorted(self._places, key=in_order)
+        ranks = np.empty(len(labels), np.int64)
+        ranks[[self._places[one] for one in labels]] = np.arange(len(labels))
+        return CodedField(self._kind, labels, ranks[np.concatenate(self._parts)])
 
 
 def _taken(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:

@@ -44,17 +44,15 @@ from uptack.table.protocol import (
     Infinite,
     Meets,
     Name,
-    PerPerson,
     Place,
     RowDesign,
     Steps,
-    layers,
+    Table,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.kinds import LARGEST, Kind, canonical
 from uptack.table.values.kinds import number as nearest
-from uptack.table.values.kinds import whole as whole_kind
-from uptack.table.values.times import TIMED, Form
+from uptack.table.values.times import Form
 
 MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
 FIX = "Make an id of one of these types first, in a view: CAST(id AS VARCHAR) fails on no row."
@@ -70,7 +68,7 @@ def can_be_an_id(dtype: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class EngineTable:
+class EngineTable(Table):
     """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for.
 
     `id_columns` say whose each row is; rows of nobody are not in the table. `durations` are columns of whole numbers
@@ -114,7 +112,7 @@ class EngineTable:
         return EngineTable.of(self.outer, self.durations)
 
     def __repr__(self) -> str:
-        whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.people else ""
+        whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.ids else ""
         return f"EngineTable of {len(self.kinds)} columns on {self._con.name}{whose}"
 
     # -------------------------------------------------------------------------------------------------- what is public
@@ -196,11 +194,6 @@ class EngineTable:
         """One line per person: her ids, and how many rows she has."""
         return weights.counted(self.table.select(**self.ids), list(self.ids))
 
-    def column(self, name: str) -> Column:
-        """A column of any kind."""
-        found = self.kinds[known(name, self.kinds)]
-        return Column(self, Name(name), found, self.forms.get(name), found in TIMED or whole_kind(found))
-
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
         if not self.ids:
@@ -268,7 +261,6 @@ class EngineTable:
     @cached_property
     def _met(self) -> Any:
         """The condition that a row meets all conditions."""
-
         return where.met(self._compared, self.conditions)
 
     def _compared(self, one: Condition) -> Any:
@@ -278,13 +270,10 @@ class EngineTable:
     def _raw(self, column: Column) -> Any:
         """The numbers of all rows as floats, before anything is done to them; null where there is none."""
         ibis, nothing = connection.ibis(), connection.ibis().null().cast("float64")
-        value = layers(column.expr)[1]
+        value = column.expr
         if isinstance(value, Coded):
-            both = (
-                (self.has(value.of.name, value.second), number(1.0)),
-                (self.has(value.of.name, value.first), number(0.0)),
-            )
-            found = ibis.cases(*both, else_=nothing)
+            second, first = self.has(value.name, value.second), self.has(value.name, value.first)
+            found = ibis.cases((second, number(1.0)), (first, number(0.0)), else_=nothing)
         elif isinstance(value, Meets):
             there = replace(value.condition, operation="!=", values=(None,))
             met = where.met(self._compared, [value.condition])
@@ -295,7 +284,7 @@ class EngineTable:
 
     def _value(self, column: Column, way: Infinite | None) -> Any:
         """Numbers as a question is about them, all rows; those that are left out are among them."""
-        v, ibis = _applied(layers(column.expr)[0], self._raw(column)), connection.ibis()
+        v, ibis = _applied(column.steps, self._raw(column)), connection.ibis()
         if way == "drop" or (way is None and column.missing == "keep"):
             return v
         v = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
@@ -308,19 +297,6 @@ class EngineTable:
     def where(self, conditions: Sequence[Condition]) -> EngineTable:
         """Rows that do not meet the conditions have no value."""
         return replace(self, conditions=(*self.conditions, *conditions))
-
-    def weighted(self, unit: PrivacyUnit) -> EngineTable:
-        """The same rows, which share units in another way."""
-        return replace(self, unit=unit)
-
-    def sharing(self, share: str, at_most: int | None = None) -> EngineTable:
-        """The same of people whose rows share their units so."""
-        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
-
-    @property
-    def of_people(self) -> bool:
-        """Whether it says whose its rows are."""
-        return self.unit.people
 
     def part(self, table: Any, *kept: connection.Kept) -> EngineTable:
         """Some of the rows, as an expression, and those who own them."""
@@ -341,7 +317,7 @@ class EngineTable:
 
     def groups(self, by: Sequence[str]) -> EngineGroups:
         """Rows by the values of columns."""
-        return EngineGroups(self, by)
+        return EngineGroups(self, tuple(by))
 
     def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
@@ -354,16 +330,13 @@ class EngineTable:
     # ------------------------------------------------------------------------------------------------------- questions
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> EngineRows | MemoryRows:
-        """Hidden rows have no value. Rows without one are left out, as a whole, or filled; then there are numbers per
-        person, and last weights.
-
-        A small table is read into memory, and numbers per person are there from the start. All else stays where it is.
+        """A small table is read into memory, and numbers per person are there from the start. All else stays in the
+        engine.
         """
         kept = None if self.ids else self._held(columns)
         if kept is not None:
             return kept.rows(columns, infinite)
-        each = [layers(column.expr) for column in columns]
-        own: PerPerson | None = each[0][2]
+        own = columns[0].own
         beside = {} if own is None or own.order is None else per_person.ordering(self._ordering(own.order))
         certain = bool(self.ids) and not self.conditions and all(self._certain(column) for column in columns)
         values = {f"v{i}": self._raw(c) if certain else self._value(c, infinite) for i, c in enumerate(columns)}
@@ -371,17 +344,17 @@ class EngineTable:
         if not certain and (infinite is not None or columns[0].missing == "drop"):
             drops = "infinite" if infinite == "drop" else "missing"
         valued = certain or not isinstance(columns[0].missing, str)
-        clipped = frozenset(i for i, (steps, *_) in enumerate(each) if steps and isinstance(steps[-1], Clipped))
+        clipped = frozenset(i for i, column in enumerate(columns) if column.steps[-1:] == (Clipped(),))
         all_rows = self.table.select(**self.ids, **values, **beside)
         rows = EngineRows(self, all_rows, len(columns), drops, valued, clipped)
-        return rows if own is None else per_person.in_memory(rows, own, [steps for *_, steps in each])
+        return rows if own is None else per_person.in_memory(rows, own, [column.after for column in columns])
 
     def _held(self, columns: Sequence[Column]) -> held.HeldColumns | None:
         """The columns in memory, where the table that was opened is small: what is done to them comes after."""
         rows, width = self._outer_count() if self._con.name in held.HERE else 0, len(columns)
         if not held.fits(self._con, rows, width):
             return None
-        if self.plain is not None and not any(isinstance(layers(column.expr)[1], Coded | Meets) for column in columns):
+        if self.plain is not None and not any(isinstance(column.expr, Coded | Meets) for column in columns):
             read: Any = self.plain.beside([column.name for column in columns], ())
         else:
             read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})
@@ -389,23 +362,19 @@ class EngineTable:
 
     def _ordering(self, name: str) -> Any:
         """What the rows of a person are ordered by; hidden rows have none."""
-        key = self.key(name)
-        return (
-            connection.ibis().ifelse(self._met, key, connection.ibis().null().cast(key.type()))
-            if self.conditions
-            else key
-        )
+        key, ibis = self.key(name), connection.ibis()
+        return ibis.ifelse(self._met, key, ibis.null().cast(key.type())) if self.conditions else key
 
     def _certain(self, column: Column) -> bool:
         """Whether every row is known to have a finite value to which nothing is done: one scan, no tests later."""
-        return not layers(column.expr)[0] and isinstance(layers(column.expr)[1], Name) and self.finite(column)
+        return not column.steps and isinstance(column.expr, Name) and self.finite(column)
 
     def finite(self, column: Column) -> bool:
         """Whether no row is missing, NaN or infinite: one scan per column, once for each state of the table."""
         kept = None if self.ids else self._held([column])
         if kept is not None:
             return kept.finite(column)
-        rows = self.table.select(v=_applied(layers(column.expr)[0], self._raw(column)))
+        rows = self.table.select(v=_applied(column.steps, self._raw(column)))
         tests = [missing(rows.v), infinite(rows.v)]
         return not any(snapshots.once(self._con, ("finite", rows.op()), lambda: connection.tally(rows, tests)))
 

@@ -2,63 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uptack.table.conditions import Condition
 from uptack.table.memory.counts import cells_per_person, favourites, joined, units
 from uptack.table.names import group_key
+from uptack.table.protocol import GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
     from uptack.table.memory.table import MemoryTable
 
 
-class MemoryGroups:
-    """A table by the values of columns: see `uptack.table.protocol.GroupedTable`. It is read when sizes or rows are
-    asked for."""
+class MemoryGroups(GroupedTable):
+    """A table in memory by the values of columns."""
 
-    def __init__(
-        self, table: MemoryTable, by: Sequence[str], only: Sequence[Hashable] | None = None, at_most: int = 1
-    ) -> None:
-        self._table, self._by, self._only, self._at_most = table, tuple(by), only, at_most
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the columns."""
-        return tuple(self._table.kinds[name] for name in self._by)
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose rows they are."""
-        return self._table.unit
-
-    def among(self, groups: Sequence[Hashable]) -> MemoryGroups:
-        """Only these groups."""
-        return MemoryGroups(self._table, self._by, groups, self._at_most)
-
-    def within(self, at_most: int) -> MemoryGroups:
-        """Each person in up to so many groups."""
-        return MemoryGroups(self._table, self._by, self._only, at_most)
-
-    def where(self, conditions: Sequence[Condition]) -> MemoryGroups:
-        """The rows that meet conditions."""
-        return MemoryGroups(self._table.where(conditions), self._by, self._only, self._at_most)
+    table: MemoryTable
 
     @cached_property
     def _cells(self) -> tuple[list[Hashable], Integers]:
         """The groups that occur, and the number of each row's group; -1 for rows of other groups and hidden ones."""
-        keys, cells = joined([self._table.field(name).codes() for name in self._by])
-        groups: list[Hashable] = list(keys) if len(self._by) > 1 else [key for (key,) in keys]
+        keys, cells = joined([self.table.field(name).codes() for name in self.by])
+        groups: list[Hashable] = list(keys) if len(self.by) > 1 else [key for (key,) in keys]
         hidden = np.ones(cells.size, bool)
-        hidden[self._table.present] = False
+        hidden[self.table.present] = False
         cells = np.where(hidden, -1, cells)
-        if self._only is not None:
-            wanted = {group_key(group, self.kinds) for group in self._only}
+        if self.only is not None:
+            wanted = {group_key(group, self.kinds) for group in self.only}
             known = np.array([group_key(group, self.kinds) in wanted for group in groups], bool)
             cells = np.where((cells >= 0) & np.append(known, False)[cells], cells, -1)
         return groups, cells
@@ -67,10 +40,10 @@ class MemoryGroups:
     def _sorted(self) -> tuple[list[Hashable], Integers, Integers, Integers]:
         """The groups, their sizes, the rows in the order of their groups, and where each group ends."""
         groups, cells = self._cells
-        rows, whose = np.flatnonzero(cells >= 0), self._table.codes
+        rows, whose = np.flatnonzero(cells >= 0), self.table.codes
         chosen = cells[rows]
         if whose is not None:
-            people, chosen = favourites(cells[rows], whose[rows], self._at_most)
+            people, chosen = favourites(cells[rows], whose[rows], self.at_most)
             mine = np.isin(whose[rows] * len(groups) + cells[rows], people * len(groups) + chosen)
             rows = rows[mine]
         sizes = np.bincount(chosen, minlength=len(groups))
@@ -83,8 +56,8 @@ class MemoryGroups:
     def per_person(self) -> Integers:
         """At k how many people are in k groups."""
         cells = self._cells[1]
-        assert self._table.codes is not None
-        return cells_per_person(cells, self._table.codes)
+        assert self.table.codes is not None
+        return cells_per_person(cells, self.table.codes)
 
     @cached_property
     def _number(self) -> dict[Hashable, int]:
@@ -95,20 +68,16 @@ class MemoryGroups:
         if unit is None:
             return self._sorted[0], self._sorted[1]
         groups, cells = self._cells
-        rows, whose = np.flatnonzero(cells >= 0), self._table.codes
+        rows, whose = np.flatnonzero(cells >= 0), self.table.codes
         codes = None if whose is None else whose[rows]
-        found = units(cells[rows], len(groups), unit, codes, self._table.people)
+        found = units(cells[rows], len(groups), unit, codes, self.table.people)
         there = np.flatnonzero(found)
         return [groups[i] for i in there], found[there]
 
-    def part(self, group: Hashable) -> MemoryTable:
+    def part(self, group: Hashable) -> Table:
         """The rows of a group, in the order of the table."""
         i = self._number.get(group_key(group, self.kinds))
         if i is None:
             return self.nothing()
         start, end = self._sorted[3][:, i]
-        return self._table.part(self._sorted[2][start:end])
-
-    def nothing(self) -> MemoryTable:
-        """No rows."""
-        return self._table.empty()
+        return self.table.part(self._sorted[2][start:end])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any
@@ -28,16 +27,15 @@ from uptack.table.protocol import (
     Infinite,
     Meets,
     Missing,
-    Name,
     Place,
     RowDesign,
+    Table,
     applied,
-    layers,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import Field, no_rows
-from uptack.table.values.kinds import LARGEST, Kind, tidy, whole
+from uptack.table.values.kinds import LARGEST, Kind, tidy
 from uptack.table.values.times import TIMED, Form
 
 Mask = NDArray[np.bool_]
@@ -46,7 +44,7 @@ Values = tuple[NDArray[Any], Mask | None, bool]
 
 
 @dataclass(frozen=True, eq=False)
-class MemoryTable:
+class MemoryTable(Table):
     """Fields by name; rows of nobody are gone. `mask` tells which rows meet the conditions, once somebody asks.
 
     `codes` numbers the people 0, 1, ..., people - 1, in the order of their ids; None where rows are their own. A `part`
@@ -79,17 +77,17 @@ class MemoryTable:
         return MemoryTable(others, PrivacyUnit(whose.names, "people"), whose.codes[kept], whose.people)
 
     def __repr__(self) -> str:
-        whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.people else ""
+        whose = f", people by {' and '.join(self.unit.ids)}" if self.unit.ids else ""
         return f"MemoryTable of {len(self.fields)} columns{whose}"
 
     # -------------------------------------------------------------------------------------------------- what is public
 
-    @property
+    @cached_property
     def kinds(self) -> Mapping[str, Kind]:
         """The kind of each column."""
         return {name: field.kind for name, field in self.fields.items()}
 
-    @property
+    @cached_property
     def forms(self) -> Mapping[str, Form]:
         """How times and durations are shown."""
         return {name: field.form for name, field in self.fields.items() if field.kind in TIMED}
@@ -108,12 +106,6 @@ class MemoryTable:
     @property
     def _size(self) -> int:
         return self._rows if self.codes is None else self.people
-
-    def column(self, name: str) -> Column:
-        """A column of any kind."""
-        field = self.fields[known(name, self.kinds)]
-        timed = field.kind in TIMED
-        return Column(self, Name(name), field.kind, field.form if timed else None, timed or whole(field.kind))
 
     def field(self, name: str) -> Field:
         """All rows of a column; those that do not meet the conditions have no value."""
@@ -145,22 +137,9 @@ class MemoryTable:
         """The table with rows as the unit, and ids among its columns."""
         return self if self.outer is None else self.outer
 
-    def weighted(self, unit: PrivacyUnit) -> MemoryTable:
-        """The same rows, which share units in another way."""
-        return replace(self, unit=unit)
-
-    def sharing(self, share: str, at_most: int | None = None) -> MemoryTable:
-        """The same of people whose rows share their units so."""
-        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
-
-    @property
-    def of_people(self) -> bool:
-        """Whether it says whose its rows are."""
-        return self.unit.people
-
     def groups(self, by: Sequence[str]) -> MemoryGroups:
         """Rows by the values of columns."""
-        return MemoryGroups(self, by)
+        return MemoryGroups(self, tuple(by))
 
     @cached_property
     def present(self) -> Integers:
@@ -173,16 +152,6 @@ class MemoryTable:
         fields = {name: field.taken(rows) for name, field in self.fields.items()}
         return MemoryTable(fields, self.unit, codes, people, is_part=True)
 
-    def empty(self) -> MemoryTable:
-        """The same columns without rows. Looks at no row."""
-        fields = {name: no_rows(kind, self.forms.get(name)) for name, kind in self.kinds.items()}
-        return MemoryTable.without_rows(fields, self.unit)
-
-    @staticmethod
-    def without_rows(fields: Mapping[str, Field], unit: PrivacyUnit) -> MemoryTable:
-        """A part of a table that has no rows: fields of its kinds that have none."""
-        return MemoryTable(fields, unit, np.zeros(0, np.int64) if unit.people else None, 0, is_part=True)
-
     def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
         fields = design.fields(wanted, {name: self.field(name) for name in self.fields}, self._rows)
@@ -193,8 +162,7 @@ class MemoryTable:
     # ------------------------------------------------------------------------------------------------------- questions
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> MemoryRows:
-        """Hidden rows have no value. Rows without one are left out, as a whole, or filled; then there are numbers per
-        person, and last weights."""
+        """Hidden rows, missing values, numbers per person, weights: in this order."""
         read = [self._values(column) for column in columns]
         lost = [self._lost(column.missing, one, infinite) for column, one in zip(columns, read, strict=True)]
         gone = [one for one in lost if one is not None]
@@ -204,19 +172,19 @@ class MemoryTable:
             _ready(c.missing if infinite is None else "drop", one, kept) for c, one in zip(columns, read, strict=True)
         ]
         codes = self.codes if kept is None or self.codes is None else self.codes[kept]
-        own = layers(columns[0].expr)[2]
+        own = columns[0].own
         if own is None:
             return MemoryRows(values, self.unit, self._size, codes, kept)
         assert codes is not None
         order = None if own.order is None else per_person.places(self.field(own.order))
         order = order if order is None or kept is None else order[kept]
-        each = [layers(column.expr) for column in columns]
-        made = [per_person.numbers(v, codes, self.people, own.how, order) for v in values]
-        made = [applied(steps, v) for (_, _, _, steps), v in zip(each, made, strict=True)]
+        made = [
+            applied(column.after, per_person.numbers(v, codes, self.people, own.how, order))
+            for column, v in zip(columns, values, strict=True)
+        ]
         there = np.flatnonzero(np.bincount(codes, minlength=self.people))
-        return MemoryRows(
-            made, PrivacyUnit(self.unit.ids), self.people, None, None if there.size == self.people else there
-        )
+        everybody = there.size == self.people
+        return MemoryRows(made, PrivacyUnit(self.unit.ids), self.people, None, None if everybody else there)
 
     def finite(self, column: Column) -> bool:
         """Whether no row is missing, NaN or infinite."""
@@ -225,10 +193,9 @@ class MemoryTable:
 
     def _values(self, column: Column) -> Values:
         """The numbers of all rows, before there are numbers per person."""
-        steps, value, _, _ = layers(column.expr)
-        gone: Mask | None
+        value, gone = column.expr, None
         if isinstance(value, Coded):
-            field = self.fields[value.of.name]
+            field = self.fields[value.name]
             second, first = field.equal(value.second), field.equal(value.first)
             values, gone = np.where(second, 1.0, np.where(first, 0.0, np.nan)), ~(first | second)
         elif isinstance(value, Meets):
@@ -243,8 +210,8 @@ class MemoryTable:
             gone = np.isnan(values)
         if self.met is not None:
             gone = ~self.met if gone is None else gone | ~self.met
-        if steps:
-            values, bounded = applied(steps, values), False
+        if column.steps:
+            values, bounded = applied(column.steps, values), False
         return values, gone, bounded
 
     @staticmethod
@@ -304,13 +271,11 @@ class MemoryTable:
             return self._rows, 1
         return self.codes.size, int(np.bincount(self.codes, minlength=1).max())
 
-    def snapshot(self) -> AbstractContextManager[None]:
-        """What is in memory has one state."""
-        return nullcontext()
 
-    def one_state(self) -> AbstractContextManager[object]:
-        """What is in memory has one state."""
-        return nullcontext()
+def without_rows(table: Table) -> MemoryTable:
+    """A part of a table that has no rows, with the same columns. Looks at no row."""
+    fields = {name: no_rows(kind, table.forms.get(name)) for name, kind in table.kinds.items()}
+    return MemoryTable(fields, table.unit, np.zeros(0, np.int64) if table.unit.ids else None, 0, is_part=True)
 
 
 def _met(fields: Mapping[str, Field], conditions: Sequence[Condition], before: Callable[[], Mask] | None) -> Mask:

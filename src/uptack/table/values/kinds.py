@@ -26,6 +26,9 @@ read by itself, as what it is asked for. "other" stands for a declared type that
 NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean", "any")
 """Kinds whose rows can be read as numbers."""
 
+WHOLE: tuple[Kind, ...] = ("integer", "boolean")
+"""Kinds that hold whole numbers by their type."""
+
 MOST_LEVELS = 1000
 """Levels that a category may have where each of them is a column of a fit."""
 
@@ -37,11 +40,6 @@ PLAIN = (NoneType, str, int, float, bytes, date, datetime, time, timedelta, tupl
 DEEPEST = 8
 """How many tuples inside each other are looked into."""
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-
-
-def whole(kind: Kind) -> bool:
-    """Whether a column of this kind holds whole numbers by its type."""
-    return kind in ("integer", "boolean")
 
 
 # ----------------------------------------------------------------------------------------------------- canonical values

@@ -15,7 +15,7 @@ import uptack as ut
 from uptack.cli.release_commands import commands
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.registry import declared, find, names, release
-from uptack.registry.options import KNOWN, PROMISE
+from uptack.registry.options import KNOWN
 from uptack.session.columns import SessionColumn, of_columns
 from uptack.session.requests import in_tables
 
@@ -39,7 +39,7 @@ def test_what_reads_tables_is_in_sessions_and_on_the_command_line(name):
     taken = {p.name for p in command.params}
     wanted = {o.name for o in declaration.options if o.form != "object"}
     assert wanted <= taken
-    assert {"epsilon", "adjacency", "rows_per_person", "entropy"} <= set(declaration.allowed) & set(PROMISE)
+    assert {"epsilon", "adjacency", "rows_per_person", "entropy"} <= set(declaration.allowed)
     if of_columns(declaration):
         assert name in dir(SessionColumn(None, "x"))
     else:

@@ -225,7 +225,7 @@ PEOPLE = (
     PlantedFault("people: a list of groups for one group each", "unknown groups, two each, people", argument("grouping._Plan.screen", 1, lambda g: 1)),
     PlantedFault("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(Fraction(2)))),
     PlantedFault("people: the fewest cells that anybody has", "histogram, people", computed("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
-    PlantedFault("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry.person_options._proved", None)),
+    PlantedFault("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry.options._proved", None)),
 )
 HUGE = "uptack.median(epsilon=20) on numbers"
 SECRET_SESSION = "session: uptack.median(epsilon=20, adjacency=Adjacency('add/remove')) on numbers"

@@ -33,7 +33,7 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.table.csv.near_misses import near_misses
+from uptack.table.csv.inspector import near_misses
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
 

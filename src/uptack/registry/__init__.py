@@ -1,7 +1,6 @@
 """The registry: one declaration per release function, and the rim around each of them."""
 
-from uptack.registry.declaration import Declaration
-from uptack.registry.declaring import release
+from uptack.registry.declaration import Declaration, release
 from uptack.registry.names import declared, find
 from uptack.registry.options import Option
 

@@ -1,4 +1,12 @@
-"""What is declared of a release function."""
+"""One declaration per release function, beside its code. Everything else that speaks of the function is made from it.
+
+    @release(reads=COLUMN, by=per_group, plan=ranks)
+    def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply: ...
+
+Its options are those of its signature. From all this follow the session's method, the request, the plan, the command,
+the cases that the audit replays, the contract tests and the line in the reference. A package of one's own declares a
+function in the same way. It is found through the entry point group `uptack.statistics`, or when its module is imported.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +16,32 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ParamSpec, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import Privacy
 from uptack.privacy.loss import Loss
-from uptack.registry import options
-from uptack.registry.options import Option
-from uptack.registry.person_options import Flag, options_of
+from uptack.registry import names, options
+from uptack.registry.guard import guarded
+from uptack.registry.options import Call, Flag, Option, entered, options_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Enter = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 EXAMPLES = {"epsilon": "Such as epsilon=1.", "p": "Such as p=0.9.", "groups": "Such as groups=('a', 'b')."}
 """What is said of an argument that was left out."""
 
+Planner = Callable[[Mapping[str, Any], Privacy, int], str]
+"""How far off an answer will be, in words; "" where only data can tell. It is made from public things: the options that
+were given, the most that it costs, and the public number of rows."""
 
-class Planner(Protocol):
-    """How far off an answer will be, in words, from public numbers alone; "" where only data can tell."""
-
-    def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
-        """The options that were given, the most that it costs, and the public number of rows."""
-        ...
-
+Spender = Callable[[Mapping[str, Any], Privacy, int], Loss | None]
+"""What a release will do to the data, as a loss, from the same; None where only its cost is known."""
 
 Runner = Callable[..., Any]
 """Runs a function once for every group of a table: `uptack.grouping.per_group`, which is handed in, not imported."""
-
-
-class Spender(Protocol):
-    """What a release will do to the data, as a loss, from public numbers alone; None where only its cost is known."""
-
-    def __call__(self, given: Mapping[str, Any], cost: Privacy, rows: int) -> Loss | None:
-        """The options that were given, the most that it costs, and the public number of rows."""
-        ...
 
 
 def _one_of(option: Option) -> str:
@@ -58,7 +60,7 @@ class Declaration:
     `public` is the function behind the rim, as everybody calls it. `examples` are calls without their data, from which
     the audit makes its cases. `page` is its page of the docs. `statistic` describes it, from its levels, where that can
     be done (`uptack.statistics.statistic`): its influence function is worked out from that. `people` says whether it is
-    proved for people (`uptack.registry.person_options`). `spends` says what it does to the data before it does it,
+    proved for people (`uptack.registry.options`). `spends` says what it does to the data before it does it,
     where that is more than its cost tells: plans compose such losses tightly.
     """
 
@@ -131,6 +133,92 @@ class Declaration:
                 fix = f"Did you mean {near[0]!r}?" if near else f"Its options are {', '.join(self.allowed)}."
                 raise UnknownOption(str(name), f"left out: {self.name} has no such option", "it", fix)
         for name, value in given.items():
-            known = options.KNOWN.get(name) or Option(str(name))
-            if known.single and name not in self.data:
+            if name in options.SINGLE and name not in self.data:
+                known = options.KNOWN.get(name) or Option(str(name))
                 checks.single(name, value, _one_of(known), known.fix)
+
+
+def release(
+    *,
+    reads: Any = None,
+    data: tuple[str, ...] = ("x",),
+    by: Runner | None = None,
+    missing: str | None = "drop",
+    plan: Planner | None = None,
+    examples: tuple[Mapping[str, Any], ...] = ({},),
+    page: str = "",
+    also: str = "",
+    statistic: Callable[..., Any] | None = None,
+    spends: Spender | None = None,
+    people: Flag = False,
+    enter: Enter | None = None,
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Declare a release function: see the module. What is returned is the function behind the rim.
+
+    With `by=per_group` it can be asked per group: it then also takes `by`, `groups` and `share` (`uptack.grouping`).
+    `enter` is given every call first, before rows get their owners: it may make other data of them, row by row.
+    """
+
+    def declare(function: Callable[P, T]) -> Callable[P, T]:
+        name = function.__name__
+        words = (page or name, also, statistic, spends, people)
+        made = Declaration(name, function, data, reads, by, missing, plan, examples, *words)
+
+        @functools.wraps(function)
+        def public(*arguments: P.args, **given: P.kwargs) -> T:
+            if arguments and "formula" in made.allowed:
+                arguments, given = _with_formula(arguments, given)  # type: ignore[assignment]
+            made.check(given)
+            if enter is not None:
+                arguments, given = enter(arguments, given)  # type: ignore[assignment]
+            grouping = {name: given.pop(name, None) for name in options.grouping(function)} if by else {}
+            call = entered(made, arguments, given, grouping.get("by"))
+            made.check_given(call.arguments, call.given)
+            if not by:
+                return function(*call.arguments, **call.given)
+            return _asked(made, by, call, grouping)  # type: ignore[no-any-return]
+
+        behind = guarded(public)
+        object.__setattr__(made, "public", behind)
+        behind.declaration = made  # type: ignore[attr-defined]
+        names.enter(made)
+        return behind
+
+    return declare
+
+
+def _with_formula(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A call with its formula as an option: `f("y ~ x", frame)` and `f("y ~ x", data=frame)`."""
+    if not isinstance(arguments[0], str) or "~" not in arguments[0]:
+        return arguments, given
+    if given.get("formula") is not None:
+        raise InvalidArgument("formula", "given once", "two formulas")
+    data = (given["data"],) if "data" in given else ()
+    others = {name: value for name, value in given.items() if name != "data"}
+    return (*data, *arguments[1:]), {**others, "formula": arguments[0]}
+
+
+def _asked(made: Declaration, run: Runner, call: Call, grouping: Mapping[str, Any]) -> Any:
+    """A function that can be asked per group."""
+    by, told = grouping["by"], {name: value for name, value in grouping.items() if name != "by" and value is not None}
+    if "delta" in told and (by is None or told.get("groups") is not None):
+        fix = f"{made.name} has no use for it itself."
+        raise InvalidArgument("delta", "left out but for unknown groups", checks.describe(told["delta"]), fix)
+    if by is not None:
+        return _per_group(made, run, call, told)
+    for name, value in told.items():
+        raise InvalidArgument(name, "left out where there is no by", checks.describe(value))
+    return made.function(*call.arguments, **call.given)
+
+
+def _per_group(made: Declaration, run: Runner, call: Call, told: Mapping[str, Any]) -> Any:
+    """The same function for every group of rows."""
+    given = {**call.given, **told}
+    data, others = call.arguments[: len(made.data)], call.arguments[len(made.data) :]
+    data += tuple(given.pop(name) for name in made.data[len(data) :] if name in given)
+
+    @functools.wraps(made.function)
+    def of_group(*parts: Any, **budget: Any) -> Any:
+        return made.function(*parts, *others, **budget)
+
+    return run(of_group, call.read.grouped(data), **given)

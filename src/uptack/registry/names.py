@@ -10,11 +10,13 @@ import importlib
 import threading
 from collections.abc import Callable
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.registry.declaration import Declaration
+
+if TYPE_CHECKING:
+    from uptack.registry.declaration import Declaration
 
 HOMES = (
     "uptack.statistics",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from uptack.privacy import Privacy
 from uptack.session.requests import Request
-from uptack.table.csv import parquet_copy, rules
+from uptack.table.csv import rules
 from uptack.table.engine import connection
 from uptack.table.engine.files import FileOptions, is_text, text_layout
 from uptack.table.engine.table import EngineTable
@@ -50,7 +50,7 @@ def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> File
     kinds, kept = rules.declared(types, layout), _read(ledger, file, layout.names)
     fresh = [name for name, kind in kinds.items() if kind == rules.GUESS and name not in kept]
     if fresh:
-        guessed = parquet_copy.guess(paths, layout)
+        guessed = rules.guess(paths, layout)
         for name in fresh:
             _write(ledger, file, name, guessed[name])
         kept = _read(ledger, file, layout.names)

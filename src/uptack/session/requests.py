@@ -17,7 +17,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
-from uptack.registry.person_options import in_groups
+from uptack.registry.options import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.order_statistic_errors import buys_size, ranks

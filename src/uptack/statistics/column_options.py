@@ -410,7 +410,7 @@ class MeanOptions(Promises, total=False):
       how many groups one person counts; without it, that is chosen privately. See `uptack.per_group`.
     - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
       their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
-      number of each person's rows first, and `order` says which is the last. See `uptack.registry.person_options`.
+      number of each person's rows first, and `order` says which is the last. See `uptack.registry.options`.
     """
 
     missing: str | Rational

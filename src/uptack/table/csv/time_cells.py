@@ -18,7 +18,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from uptack.table.csv.cell_bytes import false, listed, nothing, whole
+import numpy as np
+
 from uptack.table.values.times import DAY, FIRST, LAST, SECOND, SPAN, Form, objects_as_ticks
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
@@ -224,3 +225,42 @@ def _formatted_durations(bare: Any, text: str) -> Any:
     if "f" in letters:
         ticks = pc.add(ticks, pc.utf8_rpad(group("f"), 6, "0").cast(pa.int64()))
     return pc.if_else(negative, pc.negate(ticks), ticks)
+
+
+# --------------------------------------------------------------------------------------------------- constants of Arrow
+
+# They are made of buffers: `pyarrow.array` and `pyarrow.scalar` import pandas, where it is installed.
+
+
+@cache
+def listed(*words: str) -> Any:
+    """An array of texts."""
+    import pyarrow as pa
+
+    parts = [word.encode() for word in words]
+    ends = np.cumsum([0, *map(len, parts)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
+
+
+@cache
+def whole(value: int, bits: int = 32) -> Any:
+    """An integer of so many bits."""
+    import pyarrow as pa
+
+    dtype = {32: pa.int32(), 64: pa.int64()}[bits]
+    return pa.Array.from_buffers(dtype, 1, [None, pa.py_buffer(np.array([value], f"int{bits}"))])[0]
+
+
+@cache
+def false() -> Any:
+    """False as an Arrow scalar."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
+
+
+def nothing(dtype: Any) -> Any:
+    """A missing value of a type."""
+    import pyarrow as pa
+
+    return pa.nulls(1, dtype)[0]

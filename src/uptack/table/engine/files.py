@@ -17,7 +17,7 @@ from uuid import uuid4
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption, UptackError
 from uptack.table import schema as schemas
-from uptack.table.csv import parquet_copy, recoding, rules
+from uptack.table.csv import recoding, rules
 from uptack.table.csv.cells import base
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
@@ -166,7 +166,7 @@ def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
         if name not in DIALECT:
             raise UnknownOption(name, f"one of {', '.join(DIALECT)}", "an unknown option")
     paths, made = text_layout(path, FileOptions(types=rules.GUESS, **dialect))
-    return parquet_copy.guess(paths, made)
+    return rules.guess(paths, made)
 
 
 def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
@@ -281,7 +281,7 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
         types = {} if types is None else types  # columns of which it says nothing are texts
     kinds = rules.declared(types, made)
     con = connection.duckdb(**settings)
-    copy, kinds = parquet_copy.copied(names, made, kinds, connection.folder(con))
+    copy, kinds = rules.copied(names, made, kinds, connection.folder(con))
     state(con).csv_kinds = dict(kinds)
     state(con).durations = frozenset(name for name, kind in kinds.items() if base(kind) == DURATION)
     return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")

@@ -33,7 +33,6 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.table.csv.inspector import near_misses
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
 
@@ -218,7 +217,7 @@ def _show_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> N
     kinds = session.inferred
     if not kinds:
         return
-    hints = near_misses(
+    hints = files.near_misses(
         data, files.FileOptions(types=GUESS, **dialect_options(own)), [n for n in kinds if kinds[n] == "text"]
     )
     if len(kinds) > LISTED:

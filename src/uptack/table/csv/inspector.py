@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from uptack.errors import InvalidArgument
-from uptack.labels import label, pasted
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import AMBIGUOUS, UNITS
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import FileOptions, local, text_layout
+from uptack.table.engine.files import NEAR, FileOptions, hint, local, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import guarded
 
@@ -39,8 +37,6 @@ KINDS = ("boolean", *NUMBERS, *TIMES, *FORMATS)
 MOST_ABOVE = 20
 """Lines above a header that are looked for."""
 SHOWN, KEPT = 3, 1000
-NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
-"""A hint is given if half of the filled cells are numbers, and one word is 1% of them."""
 BETWEEN = "\t;|, "
 """What may be between two cells. Of several that fit the first is proposed: a comma may be a decimal sign, and a blank
 may be anything."""
@@ -349,37 +345,3 @@ class _Seen:
         steps = [n * 10**k for k in range(18) for n in (1, 5) if n * 10**k > 1]
         fit = [step for step in steps if self.step and self.step % step == 0]
         return Fraction(max(fit)) if kind == "integer" and fit else None
-
-
-def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
-    """Hints about columns of texts, from the first rows of a file. **Not private.**"""
-    return guarded(lambda: _from_first_rows(path, options, columns)) if columns else []
-
-
-def _from_first_rows(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
-    import pyarrow.compute as pc
-
-    paths, made = text_layout(path, options)
-    found = []
-    for name, texts in zip(made.names, next(rules.batches(paths[:1], made)), strict=True):
-        if name not in columns:
-            continue
-        some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
-        number = cells.fits(bare, "number", made.numbers)
-        filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
-        words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
-        often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
-        if numbers >= NEAR * filled:
-            found.append(hint(name, word, often, filled))
-    return [one for one in found if one]
-
-
-def hint(name: str, word: str, often: int, filled: int) -> str:
-    """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
-    if often < 2 or often < FREQUENT * filled:
-        return ""
-    option = f"na={{{name!r}: [{word!r}]}} (--na {pasted(f'{name}={word}')})"
-    return (
-        f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
-        f"If they are missing values, add {option}."
-    )

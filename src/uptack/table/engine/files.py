@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -16,15 +17,15 @@ from uuid import uuid4
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption, UptackError
+from uptack.labels import label, pasted
 from uptack.table import schema as schemas
-from uptack.table.csv import recoding, rules
-from uptack.table.csv.cells import base
+from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.engine.plain import quoted
 from uptack.table.names import known
 from uptack.table.schema import Schema
-from uptack.table.snapshots import state
+from uptack.table.snapshots import guarded, state
 
 T = TypeVar("T")
 FORMATS = {
@@ -39,6 +40,8 @@ FORMATS = {
     ".ddb": "duckdb",
 }
 FILES = ("csv", "parquet", "arrow")
+NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
+"""A hint is given if half of the filled cells are numbers, and one word is 1% of them."""
 NAMED = {"parquet": "a Parquet file", "arrow": "an Arrow file (Feather version 2)"}
 STREAM = "A stream of Arrow is not a file of Arrow. Write it with pyarrow.feather.write_feather, or open its table."
 DATABASE = "Check that it is a database of DuckDB, of a version that is not newer than the installed one."
@@ -178,6 +181,43 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
     return found, rules.layout(found, options.dialect, options.types)
 
 
+def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
+    """Hints for the curator: columns of texts that would be numbers, but for a word that may mean a missing value.
+
+    They are from the first rows of a file, and **not private**.
+    """
+    return guarded(lambda: _from_first_rows(path, options, columns)) if columns else []
+
+
+def _from_first_rows(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
+    import pyarrow.compute as pc
+
+    paths, made = text_layout(path, options)
+    found = []
+    for name, texts in zip(made.names, next(rules.batches(paths[:1], made)), strict=True):
+        if name not in columns:
+            continue
+        some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
+        number = cells.fits(bare, "number", made.numbers)
+        filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
+        words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
+        often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
+        if numbers >= NEAR * filled:
+            found.append(hint(name, word, often, filled))
+    return [one for one in found if one]
+
+
+def hint(name: str, word: str, often: int, filled: int) -> str:
+    """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
+    if often < 2 or often < FREQUENT * filled:
+        return ""
+    option = f"na={{{name!r}: [{word!r}]}} (--na {pasted(f'{name}={word}')})"
+    return (
+        f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
+        f"If they are missing values, add {option}."
+    )
+
+
 def has_schema(data: object) -> bool:
     """Whether a schema may lie beside it: a CSV, Parquet or Arrow file on this machine, or a folder of such files."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)):
@@ -283,7 +323,7 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
     con = connection.duckdb(**settings)
     copy, kinds = rules.copied(names, made, kinds, connection.folder(con))
     state(con).csv_kinds = dict(kinds)
-    state(con).durations = frozenset(name for name, kind in kinds.items() if base(kind) == DURATION)
+    state(con).durations = frozenset(name for name, kind in kinds.items() if cells.base(kind) == DURATION)
     return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")
 
 

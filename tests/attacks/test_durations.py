@@ -8,7 +8,8 @@ import uptack as ut
 from tests.answers import part_size
 from tests.unit.test_cli import run
 from uptack.errors import InvalidArgument
-from uptack.report import density_bars, profile
+from uptack.report import profile
+from uptack.report.number_card import MOST_BARS, DensityBars
 from uptack.table.csv import cells
 from uptack.table.names import comparable
 from uptack.table.opening import open_table
@@ -23,8 +24,8 @@ def test_all_rows_are_in_bars(values):
     x = np.repeat(values, 12_000 // len(values))
     (column,) = profile(ut.open({"x": x}, entropy=ut.SeededEntropy(1)), 6, 1e-6).columns
     found = column.density.value
-    assert isinstance(found, density_bars.DensityBars)
-    assert found.points.size <= density_bars.MOST
+    assert isinstance(found, DensityBars)
+    assert found.points.size <= MOST_BARS
     for value in values:
         near = np.abs(found.points - value).argmin()
         assert abs(found.values[near] * found.width - 1 / len(values)) < 0.05

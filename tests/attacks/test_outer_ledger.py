@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("sqlalchemy")
 
 from uptack.errors import BudgetExceeded, LedgerError
-from uptack.ledger import Ledger, ledger_file
+from uptack.ledger import Ledger, ledger_store
 from uptack.privacy import Privacy
 
 ROOT = Path(__file__).parents[2]
@@ -157,7 +157,7 @@ def test_what_is_no_file_is_refused(tmp_path):
 
 def test_a_file_that_is_a_mount_is_refused(place, tmp_path, monkeypatch):
     mounts = tmp_path / "mountinfo"
-    monkeypatch.setattr(ledger_file, "MOUNTS", mounts)
+    monkeypatch.setattr(ledger_store, "MOUNTS", mounts)
     name = os.fsencode(place.resolve()).replace(b" ", b"\\040")
     mounts.write_bytes(b"63 43 254:0 /elsewhere/b.db " + os.path.dirname(name) + b" rw - ext4 /dev/x rw\n")
     Ledger(place).debit(Privacy("1/4"), what="its folder may be one")
@@ -168,12 +168,12 @@ def test_a_file_that_is_a_mount_is_refused(place, tmp_path, monkeypatch):
 
 def test_names_of_mounts_are_read_as_the_kernel_writes_them(tmp_path, monkeypatch):
     mounts = tmp_path / "mountinfo"
-    monkeypatch.setattr(ledger_file, "MOUNTS", mounts)
+    monkeypatch.setattr(ledger_store, "MOUNTS", mounts)
     mounts.write_bytes(rb"1 2 3:4 / /a\040b\134c rw - ext4 /dev/x rw" + b"\n")
-    assert ledger_file.is_mount(Path("/a b\\c"))
-    assert not ledger_file.is_mount(Path("/a"))
-    monkeypatch.setattr(ledger_file, "MOUNTS", tmp_path / "none")
-    assert not ledger_file.is_mount(Path("/a b\\c"))
+    assert ledger_store.is_mount(Path("/a b\\c"))
+    assert not ledger_store.is_mount(Path("/a"))
+    monkeypatch.setattr(ledger_store, "MOUNTS", tmp_path / "none")
+    assert not ledger_store.is_mount(Path("/a b\\c"))
 
 
 def can_mount():

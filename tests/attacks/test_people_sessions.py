@@ -193,7 +193,7 @@ def test_an_old_ledger_of_rows_keeps_working(tmp_path):
     """What is written about rows is what was written before there were people."""
     ledger = ut.Ledger(tmp_path / "old.db", epsilon=3)
     ledger.debit(ut.Privacy(1), what="a median")
-    from uptack.ledger.ledger_entry import details
+    from uptack.ledger.entry_chain import details
     from uptack.privacy.loss import Pure
 
     assert details(SUBSTITUTE, Pure(1)) == (

@@ -11,7 +11,7 @@ import pytest
 import uptack as ut
 from uptack.display.numbers import number
 from uptack.report import Figure
-from uptack.report.cards.category_card import bars
+from uptack.report.category_card import bars
 
 UNITS = {"d": timedelta(days=1), "h": timedelta(hours=1), "min": timedelta(minutes=1), "s": timedelta(seconds=1)}
 

@@ -110,9 +110,7 @@ NEEDLESS = (
     *("dp_accounting", "sqlalchemy", "pyspark", "rich", "uptack.regression", "uptack.multivariate", "uptack.ranks"),
     *("uptack.blocks", "uptack.papers", "uptack.random_dp", "uptack.audit", "uptack.ledger", "uptack.influence"),
     *(
-        "uptack.cli.describe_command",
-        "uptack.cli.init_command",
-        "uptack.cli.explain_command",
+        "uptack.cli.schema_commands",
         "uptack.cli.release_commands",
         "uptack.table.csv.inspector",
     ),

@@ -23,8 +23,8 @@ from uptack.errors import (
     UptackError,
 )
 from uptack.ledger import Entry, Head, Ledger
-from uptack.ledger.admission import Balance, brief
-from uptack.ledger.ledger_entry import FIELDS, digest, short
+from uptack.ledger.admission import Balance, brief, short
+from uptack.ledger.entry_chain import FIELDS, digest
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, RandomPrivacy, cost, fair_shares, loss, tight
 from uptack.privacy.loss import (
     KINDS,
@@ -484,7 +484,6 @@ class TestOpening:
     @pytest.mark.parametrize(
         ("module", "place", "extra"),
         [
-            ("uptack.ledger.ledger", "budget.db", "sqlalchemy"),
             ("psycopg", "postgresql://host/db", r"uptack\[postgres\]"),
         ],
     )

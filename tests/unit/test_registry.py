@@ -16,8 +16,8 @@ from uptack.cli.release_commands import commands
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.registry import declared, find, names, release
 from uptack.registry.options import KNOWN
-from uptack.session.columns import SessionColumn, of_columns
 from uptack.session.requests import in_tables
+from uptack.session.session import SessionColumn, of_columns
 
 ROOT = Path(__file__).parents[2]
 ALL = declared()

@@ -10,9 +10,9 @@ import uptack as ut
 from uptack.account import observed_by
 from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
-from uptack.report import Figure, density_bars, divide, plan, profile, to_html, to_json, to_markdown, write
-from uptack.report.cards import FIGURES
-from uptack.report.cards.number_card import quantile_figures, with_tails
+from uptack.report import Figure, divide, plan, profile, to_html, to_json, to_markdown, write
+from uptack.report.budget import FIGURES
+from uptack.report.number_card import MOST_BARS, DensityBars, density_bars, quantile_figures, spiky, with_tails
 from uptack.report.pictures import density_picture, number, ticks
 from uptack.report.sections.correlations import heat_map
 from uptack.report.sections.regression import effects
@@ -244,7 +244,7 @@ def series(x, degree: int, low: float, high: float) -> FourierDensity:
     return FourierDensity(k[:, None], waves, (low,), (high,))
 
 
-def shares(found: density_bars.DensityBars) -> dict[float, float]:
+def shares(found: DensityBars) -> dict[float, float]:
     cells = zip(found.points.tolist(), (found.values * found.width).tolist(), strict=True)
     return {x: round(share, 2) for x, share in cells if share >= 0.03}
 
@@ -252,24 +252,24 @@ def shares(found: density_bars.DensityBars) -> dict[float, float]:
 def test_numbers_far_apart_are_bars():
     """What the coefficients say decides: multiples of a round number, spikes elsewhere, or a curve."""
     four = np.repeat([5, 10, 20, 100], [30, 30, 25, 15])
-    found = shares(density_bars.bars(series(four, 60, -19, 124), 0, 124))
+    found = shares(density_bars(series(four, 60, -19, 124), 0, 124))
     assert found == pytest.approx({5: 0.3, 10: 0.3, 20: 0.25, 100: 0.15}, abs=0.025)
-    unresolved = density_bars.bars(series(four, 12, -19, 124), 0, 124)
+    unresolved = density_bars(series(four, 12, -19, 124), 0, 124)
     assert unresolved.width == 20
     assert shares(unresolved).keys() == {0, 20, 100}
-    tens = density_bars.bars(series(np.repeat([0.1, 0.2, 0.3], 4), 300, -0.1, 0.5), -0.1, 0.5)
+    tens = density_bars(series(np.repeat([0.1, 0.2, 0.3], 4), 300, -0.1, 0.5), -0.1, 0.5)
     assert tens.width == 0.1
     assert shares(tens).keys() == {0.1, 0.2, 0.30000000000000004}
     steps = np.arange(-100, 101) * 500
-    many = density_bars.bars(series(steps, 300, -60_000, 60_000), -60_000, 60_000)
+    many = density_bars(series(steps, 300, -60_000, 60_000), -60_000, 60_000)
     assert many.width == 2500
-    assert many.points.size <= density_bars.MOST
+    assert many.points.size <= MOST_BARS
     assert np.ptp(many.values[np.abs(many.points) < 48_000]) < 0.1 * many.values.max()  # five steps in each bar
-    zeros = density_bars.bars(series([*[0] * 60, *np.linspace(30, 70, 90)], 40, -20, 90), 0, 90)
+    zeros = density_bars(series([*[0] * 60, *np.linspace(30, 70, 90)], 40, -20, 90), 0, 90)
     assert abs(shares(zeros)[0] - 0.4) < 0.05
     rng = np.random.default_rng(1)
     smooth = (rng.normal(50, 8, 9000), rng.uniform(20, 80, 9000), rng.exponential(12, 9000))
-    assert not any(density_bars.spiky(series(x, degree, 0, 100)) for x in smooth for degree in (1, 2, 7, 12, 60, 300))
+    assert not any(spiky(series(x, degree, 0, 100)) for x in smooth for degree in (1, 2, 7, 12, 60, 300))
 
 
 def test_a_page_with_numbers_far_apart():
@@ -280,7 +280,7 @@ def test_a_page_with_numbers_far_apart():
     price, dose, age = (column.density for column in made.columns)
     assert price.value.width == 500
     assert shares(price.value).keys() == {500 * k for k in range(1, 9)}
-    assert isinstance(dose.value, density_bars.DensityBars)
+    assert isinstance(dose.value, DensityBars)
     assert isinstance(age.value, DensityCurve)
     page = to_html(made)
     assert [page.count(f'aria-label="{what} of') for what in ("Shares", "Density")] == [2, 1]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.report.cards.category_card import Bar, remainder, shares
+from uptack.report.category_card import Bar, remainder, shares
 from uptack.report.column import Part
 
 RNG = np.random.default_rng(1)

@@ -56,7 +56,7 @@ def test_json_is_as_its_schema_says(made):
 
 def test_a_package_holds_every_figure_exactly(made, tables):
     descriptor, rows = tables
-    numeric = [column for column in made.columns if column.part.numeric]
+    numeric = [column for column in made.columns if column.part.card.numeric]
     wanted = [(c.part.name, f.label, f.value) for c in numeric for f in c.figures]
     found = [(r["column"].lstrip("'"), r["figure"], float(r["value"]) if r["value"] else None) for r in rows["figures"]]
     assert found == wanted

@@ -88,7 +88,7 @@ def test_a_report_knows_where_values_lie(visits):
 
     session = ut.open(visits)
     with session.snapshot():
-        parts = divide(session, 1, columns=["größe"], rough=True).parts
+        parts = divide(session, 1, columns=["größe"]).parts
     assert parts[0].plausible == (50.0, 250.5)
 
 

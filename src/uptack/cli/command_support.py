@@ -19,8 +19,7 @@ from typing import Any, BinaryIO
 import click
 import numpy as np
 
-from uptack.cli.condition_syntax import narrow
-from uptack.cli.parameter_types import Exact, Missing, pairs, stacked
+from uptack.cli.command_values import EXACT, MISSING, narrow, pairs, stacked
 from uptack.display.align import aligned
 from uptack.display.numbers import number
 from uptack.display.time_text import words
@@ -78,10 +77,10 @@ LISTED = 30
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
-epsilon = click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
+epsilon = click.option("--epsilon", "-e", type=EXACT, required=True, help="The privacy budget, such as 0.5.")
 delta = click.option(
     "--delta",
-    type=Exact(),
+    type=EXACT,
     default="0",
     show_default=True,
     help="δ of (ε, δ)-differential privacy; 0 for pure differential privacy.",
@@ -126,7 +125,7 @@ session_options = stacked(
                  help="The column with the id of each row's person. People are then protected, with all their rows. "
                       "May be repeated, for an id of several columns."),
     click.option("--noun", help="What one row is called, such as visit. [default: row]"),
-    click.option("--missing", type=Missing(), default="drop", show_default=True,
+    click.option("--missing", type=MISSING, default="drop", show_default=True,
                  help="What to do with missing values."),
     click.option("--where", multiple=True, metavar="CONDITION",
                  help="Only rows that meet this condition, such as ward=Surgery, age>=18, ward!=, age=18..65, ward=a|b "

@@ -9,18 +9,21 @@ from __future__ import annotations
 import gc
 import importlib
 import io
+import json
 import re
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from uptack.cli.command_support import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
-from uptack.cli.parameter_types import Exact
-from uptack.errors import UptackError
-from uptack.labels import json_text
-from uptack.privacy.guarantee import whose
+from uptack.cli.command_values import EXACT
+from uptack.errors import InvalidArgument, UptackError
+from uptack.labels import json_text, lines
+from uptack.privacy import Adjacency, Privacy
+from uptack.privacy.guarantee import promise, whose
 
 LEDGER = click.argument("place", metavar="LEDGER")
 DATASET = click.option("--dataset", default="data", show_default=True, help="The data set that the budget is for.")
@@ -30,10 +33,9 @@ ENGINES = ("_duckdb", "duckdb", "pyarrow", "ibis", "sqlglot", "sqlalchemy")
 
 WRITTEN = {
     "report": "report_command",
-    "init": "init_command",
-    "describe": "describe_command",
+    "init": "schema_commands",
+    "describe": "schema_commands",
     "plan": "report_command",
-    "explain": "explain_command",
 }
 """Commands, and the modules that define them. A module is imported when its command is called."""
 
@@ -67,12 +69,12 @@ class Commands(click.Group):
             command = self.get_command(ctx, name)
             if command is not None and not command.hidden:
                 usual = START if name in WRITTEN else LEDGERS
-                lines = sections.setdefault(getattr(command, "section", usual), [])
-                lines.append((name, re.split(CLAUSE, command.get_short_help_str(limit=LONGEST_HELP))[0].rstrip(".")))
-        for title, lines in sections.items():
-            if lines:
+                listed = sections.setdefault(getattr(command, "section", usual), [])
+                listed.append((name, re.split(CLAUSE, command.get_short_help_str(limit=LONGEST_HELP))[0].rstrip(".")))
+        for title, listed in sections.items():
+            if listed:
                 with formatter.section(title):
-                    formatter.write_dl(lines)
+                    formatter.write_dl(listed)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""
@@ -106,6 +108,51 @@ def cli() -> None:
     """
 
 
+LARGEST_REPORT = 1 << 28
+"""The most bytes that `uptack explain` reads."""
+
+
+@cli.command(
+    epilog="""\b
+Examples:
+  uptack explain report.json
+  uptack explain report.json --epsilon 0.5
+"""
+)
+@click.argument("path", metavar="REPORT.JSON", type=click.Path(path_type=Path))
+@click.option("--epsilon", type=EXACT, help="Compare with this ε.")
+def explain(path: Path, epsilon: Any) -> int:
+    """The guarantee of a report in words. It reads no data and spends nothing."""
+    whose, spent = _read(path)
+    say("\n".join(part for part in (whose, promise(spent), _tested(spent)) if part))
+    if epsilon is not None:
+        other = Privacy(epsilon, spent.exact_delta, spent.adjacency)
+        say("\n".join(["", promise(other), _tested(other)]))
+    return ANSWER
+
+
+explain.section = START  # type: ignore[attr-defined]
+
+
+def _tested(privacy: Privacy) -> str:
+    text = privacy.explain().replace("\n", " ").partition(": ")[2]
+    return text[:1].upper() + text[1:]
+
+
+def _read(path: Path) -> tuple[str, Privacy]:
+    """Whose privacy a report protects, and what it spent."""
+    must = "a report saved by `uptack report -o report.json`"
+    try:
+        if path.stat().st_size > LARGEST_REPORT:
+            raise ValueError
+        held = json.loads(path.read_text("utf-8"))
+        spent = held["privacy"]["spent"]
+        relation = Adjacency(spent["adjacency"], spent["rows_per_person"], tuple(spent.get("person", ())))
+        return lines(str(held["whose"])), Privacy(spent["epsilon"], spent["delta"], relation)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, UptackError):
+        raise InvalidArgument("REPORT.JSON", must, repr(str(path))) from None
+
+
 @cli.group(epilog="\b\nExample:\n  uptack ledger create budget.db --epsilon 3 --delta 1e-6")
 def ledger() -> None:
     """Create, show and verify ledgers, which hold privacy budgets."""
@@ -113,8 +160,8 @@ def ledger() -> None:
 
 @ledger.command()
 @LEDGER
-@click.option("--epsilon", "-e", type=Exact(), required=True, help="The total ε.")
-@click.option("--delta", type=Exact(), default="0", show_default=True)
+@click.option("--epsilon", "-e", type=EXACT, required=True, help="The total ε.")
+@click.option("--delta", type=EXACT, default="0", show_default=True)
 @DATASET
 @click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True)
 @click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,

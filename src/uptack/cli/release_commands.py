@@ -7,15 +7,14 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import as_json, release, session_options
-from uptack.cli.condition_syntax import keys, levels
-from uptack.cli.parameter_types import Edge, Exact, Range, StepSize, stacked
+from uptack.cli.command_support import as_json, delta, epsilon, release, session_options
+from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, keys, levels, stacked
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
 from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
-from uptack.session.columns import is_formula
 from uptack.session.requests import in_tables
+from uptack.session.session import is_formula
 
 FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 """Options of the session, which a release does not have on a command line."""
@@ -36,16 +35,16 @@ SINGLE = {"classes": "class", "equals": "equals"}
 """The singular of an option, if it is not the plural without its s."""
 
 TYPES: dict[str, Any] = {
-    "number": Exact(),
-    "numbers": Exact(),
-    "step": StepSize(),
-    "edges": Edge(),
+    "number": EXACT,
+    "numbers": EXACT,
+    "step": STEP,
+    "edges": EDGE,
     "integer": int,
     "word": str,
     "words": str,
     "keys": str,
     "levels": str,
-    "range": Range(),
+    "range": RANGE,
 }
 
 
@@ -167,16 +166,10 @@ def commands() -> dict[str, click.Command]:
 @click.command(epilog="\b\nExample:\n  uptack density patients.parquet age --epsilon 1 --delta 1e-6 --low 0 --high 100")
 @click.argument("path", metavar="TABLE")
 @click.argument("column", metavar="COLUMN")
-@click.option("--epsilon", "-e", type=Exact(), required=True, help="The privacy budget, such as 0.5.")
-@click.option(
-    "--delta",
-    type=Exact(),
-    default="0",
-    show_default=True,
-    help="δ of (ε, δ)-differential privacy; 0 for pure differential privacy.",
-)
-@click.option("--low", type=Exact(), help="The left end of the curve. [default: from private quantiles]")
-@click.option("--high", type=Exact(), help="The right end.")
+@epsilon
+@delta
+@click.option("--low", type=EXACT, help="The left end of the curve. [default: from private quantiles]")
+@click.option("--high", type=EXACT, help="The right end.")
 @stacked(as_json, session_options)
 def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
     """The density of a column as points of a curve: a kernel density estimate, or a Fourier series if δ = 0."""

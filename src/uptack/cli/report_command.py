@@ -20,7 +20,7 @@ from uptack.cli.command_support import (
     say,
     session_options,
 )
-from uptack.cli.parameter_types import Exact, pairs, span, stacked
+from uptack.cli.command_values import EXACT, pairs, span, stacked
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
@@ -44,7 +44,7 @@ Examples:
 )
 @click.argument("path", metavar="TABLE")
 @epsilon
-@click.option("--delta", type=Exact(), default="1e-6", show_default=True, help="0 for pure differential privacy.")
+@click.option("--delta", type=EXACT, default="1e-6", show_default=True, help="0 for pure differential privacy.")
 @click.option(
     "-o",
     "--output",

@@ -59,7 +59,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from uptack.errors import BudgetExceeded
-from uptack.ledger.ledger_entry import short
 from uptack.privacy import Privacy
 
 
@@ -107,6 +106,16 @@ def brief(guarantee: Privacy) -> Privacy:
         return guarantee
     epsilon, delta = short(guarantee.exact_epsilon), short(guarantee.exact_delta)
     return guarantee + Privacy(epsilon - guarantee.exact_epsilon, delta - guarantee.exact_delta, guarantee.adjacency)
+
+
+def short(value: Fraction, bits: int = 4096) -> Fraction:
+    """The value, or the next multiple of 2^-bits above it if its denominator is longer than `bits`.
+
+    Amounts are exact. This only keeps sums of thousands of unrelated denominators from growing without bound.
+    """
+    if value.denominator.bit_length() <= bits:
+        return value
+    return Fraction(-((-value.numerator << bits) // value.denominator), 1 << bits)
 
 
 def _less(whole: Privacy, part: Privacy) -> Privacy:

@@ -18,8 +18,22 @@ from uptack.exact import Rational
 from uptack.labels import label
 from uptack.ledger import ledger_store
 from uptack.ledger.admission import Balance, brief
-from uptack.ledger.entry_chain import Fault, Head, Verification, following, walk
-from uptack.ledger.ledger_entry import GENESIS, Entry, Row, amount, amounts, as_loss, digest, entry, neighbours
+from uptack.ledger.entry_chain import (
+    GENESIS,
+    Entry,
+    Fault,
+    Head,
+    Row,
+    Verification,
+    amount,
+    amounts,
+    as_loss,
+    digest,
+    entry,
+    following,
+    neighbours,
+    walk,
+)
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
 from uptack.privacy.guarantee import short
 from uptack.privacy.loss import Composed, Loss
@@ -193,7 +207,7 @@ class Ledger(Tabular):
             raise InvalidArgument("place", "a path or a URL", checks.describe(place))
         self.dataset, self.analyst = _text("dataset", dataset), None if analyst is None else _text("analyst", analyst)
         asked = _asked(epsilon, delta, adjacency)
-        self._book = _book(place, self.dataset, float(checks.positive("timeout", timeout)))
+        self._book = Book(place, self.dataset, float(checks.positive("timeout", timeout)))
         self.budget = self._book.open(asked)
         if asked is not None and asked != self.budget:
             problem = f"has a budget of {self.budget} for {self.dataset!r}, not of {asked}"
@@ -378,14 +392,6 @@ class Ledger(Tabular):
             return f"{named}, left {self.remaining()})"
         except UptackError:  # an unreadable ledger still has a name
             return f"{named})"
-
-
-def _book(place: str | Path, dataset: str, timeout: float) -> Book:
-    try:
-        from uptack.ledger.ledger import Book
-    except ModuleNotFoundError as missing:
-        raise UptackError("a ledger needs SQLAlchemy: pip install sqlalchemy") from missing
-    return Book(place, dataset, timeout)
 
 
 def _adjacency(value: object) -> Adjacency:

@@ -7,8 +7,7 @@ import sys
 from types import ModuleType
 
 from uptack.report.budget import Division, divide
-from uptack.report.column import ColumnProfile, Part
-from uptack.report.figure import Figure
+from uptack.report.column import ColumnProfile, Figure, Part
 from uptack.report.output import Output, to_json, write
 from uptack.report.page import to_html
 from uptack.report.profile import Profile, plan, profile, report

@@ -1,14 +1,15 @@
-"""How a total budget is divided over the figures of a table: by public numbers and the schema alone.
+"""How a total budget is divided over the figures of a table, and what would help where it is too small.
 
-All draws of the columns are fixed before the first of them runs, so they are composed tightly
-(`uptack.privacy.fair_budget`): with δ > 0 fifteen columns get 1.6 times the ε each that an even split would give them.
-Sections are paid for by themselves, since each is one large release.
+All of it follows from public numbers and the schema. The draws of the columns are fixed before the first of them runs,
+so they are composed tightly (`uptack.privacy.fair_budget`): with δ > 0 fifteen columns get 1.6 times the ε each that an
+even split would give them. Sections are paid for by themselves, since each is one large release.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -17,15 +18,18 @@ import uptack.report.sections  # noqa: F401  (they register themselves)
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.privacy import Privacy, tight
-from uptack.privacy.fair_budget import fair_scale
+from uptack.privacy.fair_budget import LinearLoss, fair_scale, rough_scale
 from uptack.privacy.guarantee import total
-from uptack.privacy.loss import Approximate, Loss
-from uptack.report.cards import FIGURES, card_of
-from uptack.report.cards.category_card import CATEGORIES
-from uptack.report.column import ColumnDraw, ColumnFigure, Part
+from uptack.privacy.loss import Loss
+from uptack.release import NoReply
+from uptack.report.category_card import CATEGORIES, OTHERS, TRUTH_VALUES
+from uptack.report.column import ColumnDraw, Part
+from uptack.report.number_card import DURATIONS, INTEGERS, NUMBERS, TIMES, least_epsilon
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
+from uptack.session.requests import Made
 from uptack.table.names import known
 from uptack.table.values.kinds import NUMERIC
 from uptack.table.values.times import TIMED
@@ -33,41 +37,45 @@ from uptack.table.values.times import TIMED
 SECRET_ROWS = 10_000
 """What the number of rows is taken for where it is secret: it decides which figures are asked for, and nothing else."""
 
+CARDS = (INTEGERS, NUMBERS, TIMES, DURATIONS, TRUTH_VALUES, CATEGORIES)
+
+FIGURES = sorted({(one.name, one.rank): one for card in CARDS for one in card.figures}.values(), key=lambda f: f.rank)
+"""All figures, the most useful first. Where the budget can't carry all, the last ones are left out first."""
+
 
 @dataclass(frozen=True)
 class DrawLosses:
-    """What draws do to the data, at most, for any ε of theirs. Columns that are asked alike lose alike.
+    """What draws do to the data, at most, for any ε of theirs. Columns with the same requests have the same losses.
 
-    A request is completed once and priced at many ε, since the search for the largest unit tries many.
+    A request is completed once and priced at many ε.
     """
 
     session: Session
-    _by_draw: dict[Any, Callable[[Fraction], Loss]] = field(default_factory=dict)
+    _requests: dict[Any, Request] = field(default_factory=dict)
+    _relative: dict[Any, LinearLoss] = field(default_factory=dict)
 
     def of(self, part: Part, draw: ColumnDraw) -> Loss:
         """The loss of a draw: what `Session.loss_of` says of its request."""
-        key = (part.card.name, part.delta, draw.label, part.read_off(draw))
-        if key not in self._by_draw:
-            self._by_draw[key] = self._at(replace(part, unit=Fraction(1)).request(draw))
-        return self._by_draw[key](part.epsilon(draw))
+        read = tuple(one.name for one in part.card.figures if one.draw == draw.label and one.name in part.figures)
+        key = (part.card.name, part.delta, draw.label, read)
+        if key not in self._requests:
+            self._requests[key] = self.session.complete(replace(part, unit=Fraction(1)).request(draw))
+        return self.session.loss_at(self._requests[key], part.epsilon(draw))
 
-    def _at(self, request: Request) -> Callable[[Fraction], Loss]:
-        """The loss of a request at any ε in place of its own."""
-        full, relation, rows = self.session.complete(request), self.session.adjacency, self.session.source.size
-        spends, given, delta, own = full.declaration.spends, full.given, full.cost.exact_delta, full.cost.adjacency
-
-        def at(epsilon: Fraction) -> Loss:
-            cost = Privacy(epsilon, delta, own)
-            known_loss = spends(given | {"epsilon": epsilon}, cost, rows) if spends is not None else None
-            if known_loss is not None and own == relation:
-                return known_loss
-            wider = cost.under(relation)
-            return Approximate(wider.exact_epsilon, wider.exact_delta)
-
-        return at
+    def relative(self, part: Part) -> list[LinearLoss]:
+        """The losses of the draws of a part, per unit."""
+        losses = []
+        for draw in part.card.draws:
+            read = tuple(one.name for one in part.card.figures if one.draw == draw.label and one.name in part.figures)
+            key = (part.card.name, part.share, part.delta, draw.label, read)
+            if read and key not in self._relative:
+                tree = self.of(replace(part, unit=Fraction(1)), draw)
+                self._relative[key] = LinearLoss.of(tree, self.session.adjacency)
+            losses += [self._relative[key]] if read else []
+        return losses
 
     def of_parts(self, parts: Sequence[Part]) -> list[Loss]:
-        """Those of all draws, in their order."""
+        """Those of all draws, in their order. Equal ones are one object, so that each is priced once."""
         keys = [(part.alike, part.unit) for part in parts]
         first = dict(zip(reversed(keys), reversed(parts), strict=True))
         trees = {key: [self.of(part, draw) for draw in part.accepted] for key, part in first.items()}
@@ -76,7 +84,7 @@ class DrawLosses:
 
 @dataclass(frozen=True)
 class Division:
-    """A report that has been planned: what is asked of each column, what that costs together, and the sections."""
+    """The plan of a report: what is asked of each column, what that costs together, and the sections."""
 
     parts: tuple[Part, ...]
     budget: Privacy
@@ -90,16 +98,15 @@ class Division:
         """What the report costs, at most: the columns together, and each section."""
         return total([self.price, *(section.cost for section in self.sections)], self.price.adjacency)
 
-    def requests(self) -> list[Request]:
-        """Everything that will be asked for."""
-        asked = [part.request(draw) for part in self.parts for draw in part.accepted]
-        return [*asked, *(request for section in self.sections for request in section.accepted)]
+    @property
+    def column_share(self) -> float:
+        """The part of ε that sections leave to the columns, at least: one that is ⊥ costs nothing."""
+        return float(1 - sum(one.section.share for one in self.sections))
 
-    def left_out(self) -> dict[str, list[str]]:
-        """The columns that each figure is left out of, since the budget does not carry it."""
-        names = list(dict.fromkeys(figure.name for figure in FIGURES))
-        lacking = {f: [p.name for p in self.parts if f in p.possible and f not in p.figures] for f in names}
-        return {figure: columns for figure, columns in lacking.items() if columns}
+    def requests(self) -> list[Request]:
+        """All releases of the report."""
+        columns = [part.request(draw) for part in self.parts for draw in part.accepted]
+        return [*columns, *(request for section in self.sections for request in section.accepted)]
 
 
 def divide(
@@ -111,34 +118,28 @@ def divide(
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     measures: Mapping[str, str] | None = None,
-    rough: bool = False,
-    losses: DrawLosses | None = None,
     **options: Any,
 ) -> Division:
     """The figures of a report, and what each may spend: (ε, δ) is the budget of all of them together.
 
-    Figures are taken in the order of their worth, each for all columns at once, as long as the budget carries it and
-    all that were taken before. Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts
-    of unknown categories, where there are such, and the rest to tight composition. `rough` finds which figures are
-    taken, and prices nothing; `losses` are those of another division of the same session. `options` are those of the
-    sections.
+    Columns are weighed by `shares`, 1 for each that is not named. Half of δ goes to counts of unknown categories, where
+    there are such, and the rest to tight composition. `options` are those of the sections.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     parts = _parts(session, slack, columns, shares or {}, plausible or {}, measures or {})
     sections = _sections(session, whole, options)
-    left = whole - sum(section.cost.exact_epsilon for section in sections)
+    left = Privacy(whole - sum(section.cost.exact_epsilon for section in sections), slack, session.adjacency)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
-    taking = _Taking(session, Privacy(left, slack, session.adjacency), rough, losses or DrawLosses(session), rows)
-    taken = tuple(taking.all(parts))
-    price = Privacy(0, 0, session.adjacency)
-    if not rough and any(part.accepted for part in taken):
-        price = tight(taking.losses.of_parts(taken), slack, session.adjacency)
-    budget = Privacy(whole, slack, session.adjacency)
-    return Division(taken, budget, price, taking.losses, sections, rows)
+    losses, price = DrawLosses(session), Privacy(0, 0, session.adjacency)
+    chosen = _refused(session, select(parts, left.epsilon, left.delta, losses, rows))
+    if any(part.accepted for part in chosen):
+        chosen = _scaled(chosen, left, losses)
+        price = tight(losses.of_parts(chosen), slack, session.adjacency)
+    return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows)
 
 
 def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -> tuple[SectionPlan, ...]:
-    """The sections that were asked for."""
+    """The sections whose options are set."""
     declared = registered()
     for name in options:
         if name not in {section.option for section in declared}:
@@ -159,28 +160,27 @@ def _parts(
     plausible: Mapping[str, tuple[Any, Any]],
     measures: Mapping[str, str],
 ) -> list[Part]:
-    kinds = session.source.kinds
+    kinds, schema = session.source.kinds, session.schema
     names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     for name in (*names, *shares, *measures):
         known(name, kinds)
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
-    listed = {name: session.schema.levels(name) if kinds[name] in ("text", "integer") else () for name in names}
-    size = session.source.size if session.adjacency.size_is_public else None
-    units = {name: getattr(session.schema.columns.get(name), "unit", None) or "" for name in names} | dict(measures)
+    listed = {name: schema.levels(name) if kinds[name] in ("text", "integer") else () for name in names}
+    units = {name: getattr(schema.columns.get(name), "unit", None) or "" for name in names} | dict(measures)
     unlisted = [name for name in names if kinds[name] in CATEGORIES.kinds and not listed[name]]
     parts = [
         Part(
             name,
             kinds[name],
-            card_of(kinds[name]),
+            next((card for card in CARDS if kinds[name] in card.kinds), OTHERS),
             checks.positive(f"share of {name}", shares.get(name, 1)),
             delta / (2 * len(unlisted)) if name in unlisted else Fraction(0),
-            plausible.get(name) or session.schema.plausible(name),
+            plausible.get(name) or schema.plausible(name),
             form=session.source.forms.get(name),
             keys=listed[name],
             people=bool(session.adjacency.person),
-            rows=size,
+            rows=session.source.size if session.adjacency.size_is_public else None,
             measure=units[name],
         )
         for name in names
@@ -192,81 +192,183 @@ def _parts(
     return parts
 
 
+def select(parts: Sequence[Part], epsilon: float, delta: float, losses: DrawLosses, rows: int) -> list[Part]:
+    """The parts with the figures that the budget carries, and about the unit that they then have.
+
+    Figures are taken in the order of their rank, each for all columns at once, as long as the budget carries it and all
+    that were taken before. The first figure of a column is always taken. If the budget carries all figures together, it
+    carries each of them with those before it: units shrink.
+    """
+    least = {part.name: part.least_units(rows) for part in parts}
+
+    def unit(trial: Sequence[Part]) -> float:
+        return rough_scale([one for part in trial for one in losses.relative(part)], epsilon, delta)
+
+    def carried(trial: Sequence[Part], unit: float) -> set[tuple[str, str]]:
+        return {(part.name, name) for part in trial for name in part.figures if least[part.name][name] <= unit}
+
+    taken = [replace(part, figures=tuple(least[part.name])) for part in parts]
+    reached = unit(taken)
+    if len(carried(taken, reached)) == sum(len(part.figures) for part in taken):
+        return [replace(part, unit=Fraction(reached)) for part in taken]
+    taken, reached = list(parts), 0.0
+    for figure in FIGURES:
+        able = [part.name for part in taken if figure.name in least[part.name] and figure in part.card.figures]
+        first = any(part.name in able and not part.figures for part in taken)
+        while able:
+            trial = [replace(p, figures=(*p.figures, figure.name)) if p.name in able else p for p in taken]
+            found = unit(trial)
+            good = [name for name in able if first or least[name][figure.name] <= found]
+            if len(good) == len(able):
+                if first or carried(taken, reached) <= carried(trial, found):
+                    taken, reached = trial, found
+                break
+            able = good
+    return [replace(part, unit=Fraction(reached)) for part in taken]
+
+
+def _refused(session: Session, parts: Sequence[Part]) -> list[Part]:
+    """The parts without what public numbers refuse; a wrong request is an error here.
+
+    A part with the requests of another one, which was refused nothing, is refused nothing either. But plausible values
+    may be wrong, and are checked for each: 1 and True are equal.
+    """
+    free: list[tuple[Any, ...]] = []
+    checked = []
+    for part in parts:
+        requests = (part.kind, part.alike, part.form, session.schema.granularity(part.name))
+        if part.plausible is not None or requests not in free:
+            lines = session.plan(part.request(draw) for draw in part.draws).releases
+            made = zip(part.draws, lines, strict=True)
+            part = replace(part, refusals={d.label: line.refusal for d, line in made if line.refusal is not None})
+            free += [] if part.refusals else [requests]
+        checked.append(part)
+    return checked
+
+
+def _scaled(parts: list[Part], budget: Privacy, losses: DrawLosses) -> list[Part]:
+    """The parts with the largest unit at which all their draws together are within the budget."""
+    kinds = Counter(part.alike for part in parts)
+    first = {part.alike: part for part in reversed(parts)}
+
+    def build(scale: Fraction) -> list[Loss]:
+        scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
+        return [tree for part, many in scaled for d in part.accepted for tree in [losses.of(part, d)] * many]
+
+    unit = fair_scale(build, budget)
+    return [replace(part, unit=unit) for part in parts]
+
+
+# --------------------------------------------------------------------------------------------------------------- advice
+
+HOPELESS, USELESS = 1000, 20.0
+"""A larger ε is not advised beyond this factor, or above this value: it would protect nobody."""
+
+GROWTH, TRIED = 1.4, 12
+"""An ε that would carry more is searched in steps of this factor, so many of them at most."""
+
+FIGURE_NAMES = {"tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values"}
+"""Figures as they are called in a sentence."""
+
+
 @dataclass(frozen=True)
-class _Taking:
-    """Figures are taken one after the other, as long as the budget carries them."""
+class FigureAdvice:
+    """What would get a reply in place of a ⊥, for the figures of one report."""
 
-    session: Session
-    budget: Privacy
-    rough: bool
-    losses: DrawLosses
-    rows: int
+    division: Division
+    _totals: dict[Fraction, float] = field(default_factory=dict)
 
-    def all(self, parts: Sequence[Part]) -> list[Part]:
-        """Where the budget carries all figures together, it carries each of them with those before it: units shrink."""
-        taken = self._scaled([replace(part, figures=part.possible) for part in parts], rough=True)
-        if len(self._carried(taken)) < sum(len(part.figures) for part in taken):
-            taken = list(parts)
-            for figure in FIGURES:
-                taken = self._one_more(taken, figure)
-        return taken if self.rough else self._scaled(self._refused(taken), rough=False)
+    def __call__(self, made: Made, epsilon: Fraction) -> str:
+        """What would help where a draw of so much ε came to ⊥: rows, or an ε of the whole report."""
+        if not isinstance(made, NoReply):
+            return ""
+        ways, advice = [], made.advice
+        if advice.n is not None:
+            ways.append(f"n of at least {advice.n:,}")
+        times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
+        if times < HOPELESS:
+            factor = Fraction(math.ceil(100 * times), 100)
+            whole = self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
+            ways += [f"ε of about {whole:g} for the whole report"] if whole <= USELESS else []
+        why = f"{advice.why}; " if advice.why else ""
+        return f"{why}a reply needs " + (" or ".join(ways) or advice.other or "more rows")
 
-    def _refused(self, parts: Sequence[Part]) -> list[Part]:
-        """The parts without what public numbers refuse; whatever is wrong with a request is found here, too.
 
-        A part that is asked as another one was, which was refused nothing, is refused nothing either. But plausible
-        values that somebody said may be wrong, and are looked at for each: 1 and True are the same to a comparison.
-        """
-        free: list[tuple[Any, ...]] = []
-        found = []
-        for part in parts:
-            asked = (
-                part.kind,
-                part.alike,
-                part.form,
-                self.session.schema.granularity(part.name),
-            )
-            if part.plausible is not None or asked not in free:
-                lines = self.session.plan(part.request(draw) for draw in part.draws).releases
-                made = zip(part.draws, lines, strict=True)
-                part = replace(part, refusals={d.label: line.refusal for d, line in made if line.refusal is not None})
-                free += [] if part.refusals else [asked]
-            found.append(part)
-        return found
+def _total(division: Division, factor: Fraction) -> float:
+    """The ε of a report whose columns have so many times the ε that they have. Sections keep their shares."""
+    grown = [replace(part, unit=part.unit * factor, refusals={}) for part in division.parts]
+    price = tight(division.losses.of_parts(grown), division.budget.exact_delta, division.budget.adjacency)
+    return _rounded_up(price.epsilon / division.column_share)
 
-    def _one_more(self, parts: list[Part], one: ColumnFigure) -> list[Part]:
-        """The parts with one figure more, where it and all before are carried. The first of a column is always."""
-        figure = one.name
-        able = [p for p in parts if figure in p.possible and any(f.rank == one.rank for f in p.named(figure))]
-        first = [p for p in able if not p.figures]
-        wanted = [p.name for p in able]
-        while wanted:
-            tried = [replace(p, figures=(*p.figures, figure)) if p.name in wanted else p for p in parts]
-            tried = self._scaled(tried, rough=True)
-            if first:
-                return tried
-            worse = self._carried(parts) - self._carried(tried)
-            poor = [p.name for p in tried if p.name in wanted and p.lacks(figure, self.rows) > 1]
-            if not poor and not worse:
-                return tried
-            if not poor:
-                return parts
-            wanted = [name for name in wanted if name not in poor]
-        return parts
 
-    def _carried(self, parts: list[Part]) -> set[tuple[str, str]]:
-        return {(p.name, figure) for p in parts for figure in p.figures if p.lacks(figure, self.rows) <= 1}
+def left_out(parts: Sequence[Part]) -> dict[str, list[str]]:
+    """The columns that each figure is left out of, since the budget does not carry it."""
+    possible = {part.name: part.possible for part in parts}
+    names = dict.fromkeys(figure.name for figure in FIGURES)
+    lacking = {f: [p.name for p in parts if f in possible[p.name] and f not in p.figures] for f in names}
+    return {figure: columns for figure, columns in lacking.items() if columns}
 
-    def _scaled(self, parts: list[Part], rough: bool) -> list[Part]:
-        """The parts with the largest unit at which all their draws together are within the budget."""
-        if not any(part.accepted for part in parts):
-            return parts
-        kinds = Counter(part.alike for part in parts)
-        first = {part.alike: part for part in reversed(parts)}
 
-        def build(scale: Fraction) -> list[Loss]:
-            scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
-            return [tree for part, many in scaled for d in part.accepted for tree in [self.losses.of(part, d)] * many]
+def carrying(division: Division) -> dict[str, float]:
+    """For each figure that is left out somewhere, an ε of the whole report that carries it: by trying larger ones."""
+    waiting, enough = list(left_out(division.parts)), dict[str, float]()
+    bare, share = [replace(part, figures=(), refusals={}) for part in division.parts], division.column_share
+    for step in range(1, TRIED + 1):
+        whole = _rounded_up(division.budget.epsilon * GROWTH**step)
+        if not waiting or whole > USELESS:
+            break
+        still = left_out(select(bare, whole * share, division.budget.delta, division.losses, division.rows))
+        enough |= {figure: whole for figure in waiting if figure not in still}
+        waiting = [figure for figure in waiting if figure not in enough]
+    return enough
 
-        unit = fair_scale(build, self.budget, rough)
-        return [replace(part, unit=unit) for part in parts]
+
+def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
+    """What a report leaves out, and what would help most where it answers little."""
+    numeric = [part for part in division.parts if part.card.numeric]
+    poor = [part for part in numeric if "quartiles" not in part.figures]
+    enough, lines = carrying(division), list[str]()
+    if unanswered:
+        lines.append(f"{unanswered} of {len(numeric)} numeric columns have no median.")
+    elif poor:
+        lines.append(f"{len(poor)} of {len(numeric)} numeric columns have a median but no quartiles.")
+    if lines:
+        wanted, whole = "median" if unanswered else "quartiles", enough.get("quartiles")
+        times = max(part.least_units(division.rows)[wanted] / float(part.unit) for part in numeric)
+        if unanswered:
+            whole = _total(division, Fraction(times)) if times > 1 else None
+        lines.append(_help(division, numeric, times, whole))
+    missing = []
+    for figure, names in left_out(division.parts).items():
+        where = "" if len(names) == sum(figure in p.possible for p in division.parts) else f" of {len(names)} columns"
+        needs = f" (needs ε ≈ {enough[figure]:g})" if figure in enough else ""
+        missing.append(f"{FIGURE_NAMES.get(figure, figure)}{where}{needs}")
+    return (*lines, *(["Not computed at this budget: " + "; ".join(missing) + "."] if missing else []))
+
+
+def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
+    """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
+    ways = []
+    if enough is not None and enough <= USELESS:
+        ways.append(f"ε ≈ {enough:g} instead of {division.budget.epsilon:g}")
+    fewer = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
+    if 0 < fewer < len(numeric):
+        ways.append(f"fewer columns (--columns, about {fewer} of these {len(numeric)})")
+    alone = least_epsilon(0.0, Fraction(1, 2))(division.rows)  # all candidates near the median: what a guess can do
+    unguessed = [part for part in numeric if part.plausible is None and alone <= float(part.unit * part.share)]
+    if unguessed:
+        option = f"--plausible {label(unguessed[0].name)}=LOW:HIGH"
+        ways.append(f"a rough guess of the range of values ({option}), which need not be right")
+    return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+
+
+def _rounded_up(value: float) -> float:
+    """Two digits, rounded up.
+
+    >>> _rounded_up(2.341), _rounded_up(0.0312), _rounded_up(31.2)
+    (2.4, 0.032, 32.0)
+    """
+    if not math.isfinite(value) or value <= 0:
+        return value
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit - 1e-9) * unit:.3g}")

@@ -1,28 +1,84 @@
 """One column of a report: what is asked of it, and what is published about it.
 
-A *card* says how, for a kind of column: `uptack.report.cards` has one for numbers, for times, and for categories. The
-releases of all columns are one plan, fixed beforehand and paid for together (`uptack.report.budget`).
+A *card* says how, for a kind of column: numbers, times (`uptack.report.number_card`) and categories
+(`uptack.report.category_card`). The releases of all columns are one plan, fixed beforehand and paid for together
+(`uptack.report.budget`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uptack.display import Record
+from uptack.display import Record, of_value
+from uptack.display.time_text import json_value
+from uptack.privacy import Privacy
 from uptack.release import NoReply
-from uptack.report.figure import Figure
 from uptack.session import Request
+from uptack.session.requests import Made
 from uptack.table.values.times import Form
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from uptack.report.cards.category_card import Bar
+    from uptack.report.category_card import Bar
     from uptack.report.text import TextStyle
+
+CONFIDENCE = Fraction(95, 100)
+
+
+def sentences(notes: Sequence[str]) -> str:
+    """Notes as one paragraph. One alone stays as it is."""
+    if len(notes) < 2:
+        return "".join(notes)
+    return " ".join(note[:1].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in notes)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One released figure, or what came in its place. Without a cost it was worked out from released ones.
+
+    `noise` is what a reader may know about its error, for figures that are worked out from it.
+    """
+
+    label: str
+    value: Any
+    interval: tuple[Any, Any] | None = None
+    note: str = ""
+    how: str = ""
+    cost: Privacy | None = None
+    noise: Any = None
+
+    @staticmethod
+    def of(label: str, result: Made, cost: Privacy | None, advice: str = "") -> Figure:
+        """The figure of a release, and what it cost. `advice` is what would help, in terms of the whole report."""
+        how = result.mechanism
+        if isinstance(result, NoReply):
+            return Figure(label, None, None, advice or result.reason, how, cost)
+        return Figure(label, result.value, None, sentences(result.notes), how, cost, result.noise)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        value = self.value.to_dict() if hasattr(self.value, "to_dict") else json_value(self.value)
+        ends = None if self.interval is None else [json_value(end) for end in self.interval]
+        cost = None if self.cost is None else self.cost.to_dict()
+        return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
+
+    def records(self, column: str) -> list[Record]:
+        """One line for it, or of counts one per category; none for a curve."""
+        if hasattr(self.value, "points"):
+            return []
+        cost = None if self.cost is None else self.cost.to_dict()
+        rest = {"epsilon": cost and cost["epsilon"], "delta": cost and cost["delta"], "note": self.note}
+        made = []
+        for line in of_value(self.value, self.interval):
+            category = {"category": line.pop("cell")} if "cell" in line else {}
+            made.append({"column": column, "figure": self.label, **category, **line, **rest})
+        return made
+
 
 Quantiles = Mapping[Fraction, float]
 """Released quantiles of a column by their levels, times and durations in ticks."""
@@ -109,11 +165,6 @@ class Part:
         return self.card.name, self.share, self.delta, self.figures, tuple(self.refusals)
 
     @property
-    def numeric(self) -> bool:
-        """Whether it is a column of numbers, times or durations."""
-        return self.card.numeric
-
-    @property
     def skipped(self) -> str:
         """Why nothing is released; "" where something is."""
         return self.card.skipped(self)
@@ -134,14 +185,6 @@ class Part:
         """Those that public numbers do not refuse."""
         return tuple(draw for draw in self.draws if draw.label not in self.refusals)
 
-    def named(self, figure: str) -> tuple[ColumnFigure, ...]:
-        """The declaration of a figure, if the card has it."""
-        return tuple(one for one in self.card.figures if one.name == figure)
-
-    def read_off(self, draw: ColumnDraw) -> tuple[str, ...]:
-        """The figures that are read off a draw: they decide what it asks."""
-        return tuple(one.name for one in self.card.figures if one.draw == draw.label and one.name in self.figures)
-
     def epsilon(self, draw: ColumnDraw) -> Fraction:
         """What a draw may spend."""
         return self.unit * self.share * draw.weight
@@ -150,11 +193,11 @@ class Part:
         """The release of a draw, given the quantiles of its column that have been released."""
         return draw.ask(self, self.epsilon(draw), released or {})
 
-    def lacks(self, figure: str, rows: int) -> float:
-        """How many times its budget a figure needs: at most 1 where the budget carries it."""
-        wanted = next(one for one in self.card.figures if one.name == figure)
-        draw = next(one for one in self.card.draws if one.label == wanted.draw)
-        return wanted.least_epsilon(rows) / float(self.epsilon(draw))
+    def least_units(self, rows: int) -> dict[str, float]:
+        """The unit from which on the budget carries each figure that the column can have, given a number of rows."""
+        weights = {draw.label: float(self.share * draw.weight) for draw in self.card.draws}
+        figures = () if self.skipped else self.card.figures
+        return {figure.name: figure.least_epsilon(rows) / weights[figure.draw] for figure in figures}
 
 
 @dataclass(frozen=True)
@@ -205,7 +248,7 @@ class ColumnProfile:
     @property
     def counts(self) -> Figure | None:
         """Its counts: of a category, or of few integers or times, where they take the place of a density."""
-        figure = self.density if self.part.numeric else next(iter(self.figures), None)
+        figure = self.density if self.part.card.numeric else next(iter(self.figures), None)
         return figure if figure is not None and hasattr(figure.value, "items") else None
 
     @property

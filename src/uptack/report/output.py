@@ -1,39 +1,33 @@
 """Where a report goes: checked and opened before anything is spent, so that what was paid for is not lost.
 
-A report as a data package: CSV files of all released figures, with their errors and costs, for those who go on.
-
-The package is a zip file with a descriptor, `datapackage.json`, as Frictionless Data describes it. So R, pandas and
-others read the tables with their types. Names out of data are text: a cell that a spreadsheet would take for a formula
-has an apostrophe before it.
+`.zip` is a data package, as Frictionless Data describes it: CSV files of all released figures with their errors and
+costs, and a descriptor, `datapackage.json`, with the type of each field. Names out of data are text: a cell that a
+spreadsheet would take for a formula has an apostrophe before it.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import os
+import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from uptack.display.numbers import plain
+from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, printable
 from uptack.privacy.guarantee import promise
-from uptack.report.bill import charges
-from uptack.report.cards.category_card import bars
+from uptack.report.category_card import bars
+from uptack.report.page import to_html
 from uptack.report.section import CsvTable, registered
+from uptack.report.text import charges, to_markdown
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
-import os
-import tempfile
-from collections.abc import Callable
-from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
-
-from uptack.errors import InvalidArgument
-from uptack.report.page import to_html
-from uptack.report.text import to_markdown
 
 Row = Mapping[str, Any]
 
@@ -75,7 +69,7 @@ def rows(name: str, profile: Profile) -> Iterable[Row]:
 
 def _figures(profile: Profile) -> Iterator[Row]:
     for column in profile.columns:
-        for figure in column.figures if column.part.numeric else ():
+        for figure in column.figures if column.part.card.numeric else ():
             low, high = (None, None) if figure.interval is None else map(plain, figure.interval)
             own = {"column": column.part.name, "kind": column.part.kind, "figure": figure.label}
             yield {**own, "value": plain(figure.value), "low": low, "high": high, "note": figure.note}

@@ -21,11 +21,10 @@ import jinja2
 import uptack
 from uptack.labels import label, lines
 from uptack.privacy.guarantee import promise, short
-from uptack.report.bill import bill_lines, charges
 from uptack.report.column import CardView
 from uptack.report.pictures import powers
 from uptack.report.section import SectionAnswer, SectionTable, registered
-from uptack.report.text import sentence, summary
+from uptack.report.text import bill_lines, charges, sentence, summary
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
@@ -153,8 +152,6 @@ def masthead(profile: Profile) -> list[str]:
 
 def to_html(profile: Profile) -> str:
     """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
-    from uptack.report.page import template, template_text  # Jinja takes long to import
-
     cards = [column.part.card.view(f"c{i}", column, profile.unit) for i, column in enumerate(profile.columns, 1)]
     answers = [profile.sections.get(section.name) for section in registered()]
     return template(template_text()).render(

@@ -22,18 +22,15 @@ from uptack.exact import Rational
 from uptack.labels import json_text, label
 from uptack.privacy import Privacy
 from uptack.progress import Step, steps
-from uptack.report.advice import FigureAdvice, hints
-from uptack.report.budget import Division, divide
-from uptack.report.column import ColumnDraw, ColumnProfile, Part, Quantiles
-from uptack.report.figure import CONFIDENCE, Figure
+from uptack.report.budget import Division, FigureAdvice, divide, hints
+from uptack.report.column import CONFIDENCE, ColumnDraw, ColumnProfile, Figure, Part, Quantiles
 from uptack.report.output import write
 from uptack.report.page import to_html
 from uptack.report.section import SectionAnswer, SectionPlan, registered
 from uptack.report.text import to_markdown, to_text
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session import open as open_session
-from uptack.session.paid import PaidPlan
-from uptack.session.plan import expected_error
+from uptack.session.plan import PaidPlan, expected_error
 from uptack.session.requests import Made
 
 P = ParamSpec("P")
@@ -187,7 +184,6 @@ def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concate
 @in_one_state
 def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone. `choices` are those of `profile`."""
-    choices = checks.lasting("columns", choices)  # they are read again for the hints
     division = divide(session, epsilon, delta, **choices)
     planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
     refused = [
@@ -196,7 +192,7 @@ def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices:
         for draw in part.draws
         if draw.label in part.refusals
     ]
-    notes = hints(session, division, choices)
+    notes = hints(division)
     return Plan((*planned.releases, *refused), division.cost, planned.remaining, notes)
 
 
@@ -224,7 +220,6 @@ def profile(
     for name, text in (("title", title), ("author", author), ("source", source), ("date", date)):
         if text is not None and not isinstance(text, str):
             raise InvalidArgument(name, "a text", checks.describe(text))
-    choices = checks.lasting("columns", choices)  # they are read again for the hints
     with steps("planning", 1, show=progress):
         division = divide(session, epsilon, delta, **choices)
     before, rows = session.spent, session.source.size if session.adjacency.size_is_public else None
@@ -240,7 +235,7 @@ def profile(
     with steps("figures of columns", len(division.parts) + len(division.sections), show=progress) as step:
         columns = tuple(releases.column(part) for part in _each(division.parts, step))
         answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
-    unanswered = sum(column.part.numeric and column["median"].value is None for column in columns)
+    unanswered = sum(column.part.card.numeric and column["median"].value is None for column in columns)
     return Profile(
         title=title,
         rows=rows,
@@ -249,7 +244,7 @@ def profile(
         asked=division.budget,
         spent=_difference(session.spent, before),
         private=session.private,
-        hints=hints(session, division, choices, unanswered),
+        hints=hints(division, unanswered),
         unit=session.adjacency.unit,
         whose=session.whose,
         author=author,
@@ -278,7 +273,7 @@ class _Releases:
 
     def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
         self._session, self._losses, self._paid = session, division.losses, paid
-        self._advice = FigureAdvice(session, division)
+        self._advice = FigureAdvice(division)
         self._failure, self._any = "", False
 
     def column(self, part: Part) -> ColumnProfile:

@@ -19,7 +19,7 @@ from uptack.labels import label
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import total
 from uptack.release import NoReply
-from uptack.report.figure import Figure
+from uptack.report.column import Figure
 from uptack.session import Request, Session
 
 if TYPE_CHECKING:

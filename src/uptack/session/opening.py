@@ -1,38 +1,42 @@
-"""`uptack.open`.
+"""`uptack.open`: the unit of privacy of a session, the ledger that pays for it, and the types of a CSV file.
 
-The unit of privacy of a session, rows or people, and the ledger that pays for it.
+Types are inferred once. Later rows cannot change them, since the ledger has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.privacy import Adjacency
+from uptack.noise import Entropy
+from uptack.noise.entropy import source as entropy_source
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry.guard import SILENCE
+from uptack.session.session import Session
+from uptack.statistics.column_options import read_question
+from uptack.table.csv import rules
+from uptack.table.csv.rules import GUESS, Types
+from uptack.table.engine import connection
+from uptack.table.engine.files import FileOptions, is_text, schema_of, text_layout
+from uptack.table.engine.table import EngineTable
 from uptack.table.names import id_names
+from uptack.table.opening import open_table
+from uptack.table.protocol import Table
 from uptack.table.schema import Schema
+from uptack.table.snapshots import state
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from uptack.noise import Entropy
-from uptack.noise.entropy import source as entropy_source
-from uptack.privacy import ADD_REMOVE, SUBSTITUTE
-from uptack.privacy.guarantee import adjacency as check_adjacency
-from uptack.session.kinds import inferred_kinds, recall_kinds
-from uptack.session.session import Session
-from uptack.statistics.column_options import read_question
-from uptack.table.csv.rules import GUESS, Types
-from uptack.table.engine.files import FileOptions, is_text, schema_of
-from uptack.table.opening import open_table
 
 LONGEST_NOUN = 40
 
@@ -105,6 +109,65 @@ def _unit(relation: Adjacency) -> str:
 def _made(relation: Adjacency) -> str:
     name = "SUBSTITUTE" if relation.size_is_public else "ADD_REMOVE"
     return f"{name}.by_person({', '.join(map(repr, relation.person))})" if relation.person else name
+
+
+WORD = "kind of column "
+"""How such an entry of a ledger begins. No request begins so."""
+
+LONGEST_NAME = 300
+"""Characters of a name in the ledger. Of a longer name it keeps the hash."""
+
+
+def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> FileOptions:
+    """The options of a CSV file, with the inferred kinds of columns that the ledger keeps.
+
+    An entry of the ledger names a column and its kind, and costs nothing. Kinds that the ledger does not have yet are
+    inferred and entered. Declared kinds are not entered.
+    """
+    types = options.types
+    guesses = types == GUESS or (isinstance(types, Mapping) and GUESS in types.values())
+    if ledger is None or not guesses or not is_text(data):
+        return options
+    paths, layout = text_layout(data, options)
+    file = Path(os.fspath(data)).name
+
+    kinds, kept = rules.declared(types, layout), _read(ledger, file, layout.names)
+    fresh = [name for name, kind in kinds.items() if kind == GUESS and name not in kept]
+    if fresh:
+        guessed = rules.guess(paths, layout)
+        for name in fresh:
+            _write(ledger, file, name, guessed[name])
+        kept = _read(ledger, file, layout.names)
+    return replace(options, types={n: kept.get(n, "text") if k == GUESS else k for n, k in kinds.items()})
+
+
+def inferred_kinds(rows: Table, types: object) -> dict[str, str]:
+    """The kinds of those columns of a CSV file that were inferred from its rows."""
+    if not isinstance(rows, EngineTable) or not (types == GUESS or isinstance(types, Mapping)):
+        return {}
+    kinds = state(connection.backend(rows.outer)).csv_kinds
+    return {n: k for n, k in kinds.items() if not isinstance(types, Mapping) or types.get(n) == GUESS}
+
+
+def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:
+    ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + json.dumps([_kept(file), _kept(name), kind]))
+
+
+def _kept(name: str) -> str | list[str]:
+    """A name as the ledger holds it: itself, or if it is long a list with its hash, which differs from every name."""
+    return name if len(json.dumps(name)) <= LONGEST_NAME else [hashlib.sha256(json.dumps(name).encode()).hexdigest()]
+
+
+def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
+    """The kinds in the ledger. Of two entries about one column the first one holds."""
+    found: dict[str, str] = {}
+    known = {json.dumps(form): name for name in names for form in (name, _kept(name))}
+    for line in ledger.entries():
+        if line.what.startswith(WORD) and not line.cost.exact_epsilon:
+            where, name, kind = json.loads(line.what.removeprefix(WORD))
+            if where in (file, _kept(file)) and json.dumps(name) in known:
+                found.setdefault(known[json.dumps(name)], kind)
+    return found
 
 
 def open(

@@ -1,19 +1,21 @@
-"""A request: one release that is not yet made."""
+"""A request: one release that is not yet made, and the defaults that a session and a schema give it."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.noise import Entropy
-from uptack.privacy import SUBSTITUTE, Adjacency, Privacy
+from uptack.privacy import SUBSTITUTE, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find
@@ -21,8 +23,10 @@ from uptack.registry.options import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.order_statistic_errors import buys_size, ranks
+from uptack.table.conditions import Condition
 from uptack.table.protocol import Table
 from uptack.table.reads import Grouped, named_groups
+from uptack.table.schema import ColumnSchema, Schema
 from uptack.table.unread import Touched, UnreadTable
 
 Made = Release[Any] | NoReply
@@ -59,6 +63,7 @@ class Request:
     statistic: str
     columns: tuple[str, ...]
     options: tuple[tuple[str, Any], ...]
+    completed_by: ClassVar[object] = None  # the session whose defaults it has
 
     def __init__(self, statistic: str, *columns: str, **options: Any) -> None:
         found = self.__dict__["declaration"] = find(statistic, in_tables)
@@ -97,30 +102,16 @@ class Request:
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
         return Privacy(given["epsilon"], given.get("delta", 0), relation)
 
-    def loss(self, rows: int) -> Loss:
-        """An upper bound on its loss, as far as it is known beforehand. Plans compose these tightly."""
-        spends, cost = self.declaration.spends, self.cost
-        known = None if spends is None or "by" in self.given else spends(self.given, cost, rows)
+    def loss(self, cost: Privacy, rows: int) -> Loss:
+        """An upper bound on its loss at a cost, as far as it is known beforehand. Plans compose these tightly."""
+        spends, given = self.declaration.spends, self.given | {"epsilon": cost.exact_epsilon}
+        known = None if spends is None or "by" in given else spends(given, cost, rows)
         return Approximate(cost.exact_epsilon, cost.exact_delta) if known is None else known
 
     def predictors(self, kinds: Mapping[str, str]) -> tuple[str, ...]:
         """The names of the columns of X in a regression with declared levels."""
         found: tuple[str, ...] = self.declaration.reads.predictors(self.columns, self.given, kinds)
         return found
-
-    def with_defaults(self, missing: Any, **defaults: Any) -> Request:
-        """The same request, with defaults filled in."""
-        usual = self.declaration.missing
-        if usual is not None and "missing" in self.declaration.allowed:
-            defaults["missing"] = missing if missing == "error" or usual == "drop" else usual
-        return Request(self.statistic, *self.columns, **{**defaults, **self.given})
-
-    def about(self, person: tuple[str, ...]) -> Request:
-        """The same request about the people of a session."""
-        relation = self.given.get("adjacency")
-        if not person or not isinstance(relation, Adjacency) or relation.person:
-            return self
-        return Request(self.statistic, *self.columns, **{**self.given, "adjacency": relation.by_person(*person)})
 
     def rehearse(self, table: Table) -> NoReply | None:
         """A dry run: ⊥ if public numbers decide so, an error if the request is wrong, None if data are needed."""
@@ -135,28 +126,19 @@ class Request:
         public = {**self.given, "entropy": NoEntropy()}
         if "by" in public:
             return self._called(table, public)
-        drops = public.get("missing") == "drop" and self.cost.adjacency.size_is_public
-        kept = 1 - COUNT_SHARE
-        if drops:
-            self._stopped(table, dict(public))
-        if drops and (
-            self.declaration.plan is not ranks or buys_size(public)
-        ):  # too few for all rows is too few for some
-            public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * kept}
-        elif drops:
-            drops = False  # the release itself refuses by the public number of all rows
+        if public.get("missing") != "drop" or not self.cost.adjacency.size_is_public:
+            return self._called(table, public)
+        with suppress(Touched):  # up to the count of rows with a value: wrong arguments are refused here
+            self._called(table, dict(public))
+        if self.declaration.plan is ranks and not buys_size(public):
+            return self._called(table, public)  # it refuses by the public number of all rows itself
+        left = 1 - COUNT_SHARE
+        public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * left}  # too few for all, too few for some
         made = self._called(table, public)
-        if drops and isinstance(made, NoReply) and made.advice.epsilon is not None:
-            least = math.ceil(1000 * made.advice.epsilon / float(kept)) / 1000
+        if isinstance(made, NoReply) and made.advice.epsilon is not None:
+            least = math.ceil(1000 * made.advice.epsilon / float(left)) / 1000
             return replace(made, advice=replace(made.advice, epsilon=least))
         return made
-
-    def _stopped(self, table: UnreadTable, public: dict[str, Any]) -> None:
-        """A dry run up to the count of rows with a value, which refuses wrong arguments."""
-        try:
-            self._called(table, public)
-        except Touched:
-            return
 
     def make(self, table: Table, entropy: Entropy) -> Made:
         """The release itself. It reads the data, so its cost must have been debited."""
@@ -192,3 +174,76 @@ class Request:
 
 def _telling(value: object) -> bool:
     return isinstance(value, str | int | float | Fraction | list | tuple) and value != 1
+
+
+# ------------------------------------------------------------------------------ the schema and conditions of a session
+
+LONGEST = 300
+"""Characters of a line in the ledger."""
+DROPS = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
+
+
+def check_fits(request: Request, wanted: Sequence[Condition]) -> None:
+    """Refuses requests that would count rows which do not meet the conditions, or reveal how many do."""
+    if not wanted:
+        return
+    missing = request.given.get("missing", "drop")
+    if missing not in ("drop", "ignore"):
+        raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(missing), DROPS)
+    if request.given.get("total"):
+        fix = "The number of rows that meet the conditions is secret."
+        raise InvalidArgument("total", "False in a session with conditions", "True", fix)
+
+
+def sentence(wanted: Sequence[Condition]) -> str:
+    """All conditions in one line."""
+    return " and ".join(map(str, wanted))
+
+
+def rows_used(wanted: Sequence[Condition]) -> str:
+    """Which rows are used, in words; "" for all."""
+    return f" Only rows with {sentence(wanted)} are used, and their number is secret." if wanted else ""
+
+
+def one_line(what: object, wanted: Sequence[Condition]) -> str:
+    """A line of the ledger: printable, and cut if it is long. The request comes first, then the conditions."""
+    line = f"{what}, where {sentence(wanted)}" if wanted else str(what)
+    text = "".join(c if c.isprintable() else "?" for c in line)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def schema_options(request: Request, schema: Schema, kinds: Mapping[str, str]) -> dict[str, Any]:
+    """The options of a request with defaults from a schema: granularity, plausible range and public categories.
+
+    The first two describe the values of the column itself. So they are not used for one number per person, nor for
+    methods without candidates. Categories are used if δ is 0, since none can be found then.
+    """
+    if not all(isinstance(name, str) for name in request.columns):
+        return request.given  # refused later, where columns are read
+    allowed, reads = request.declaration.allowed, request.declaration.reads
+    levels = {} if request.given.get("delta") else {n: s.levels for n, s in schema.columns.items() if s.levels}
+    given = reads.completed(request.columns, request.given, kinds, levels, allowed)
+    usual = dict[str, Any]()
+    if len(request.columns) == 1:
+        column = schema.columns.get(request.columns[0], ColumnSchema())
+        if given.get("method", "inverse") == "inverse" and given.get("per_person") is None:
+            usual |= {"granularity": column.granularity, "plausible": column.plausible}
+        if column.levels in ((0, 1), (1, 0)) and given.get("above") is None:
+            usual |= {"equals": 1}
+        usual |= {"keys": column.levels} if given.get("edges") is None and not given.get("delta") else {}
+    if not given.get("delta") and "by" in given:
+        usual |= {"groups": _groups(schema, given["by"])}
+    fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}
+    return {**fresh, **given}
+
+
+def _groups(schema: Schema, by: Any) -> list[Any] | None:
+    """The public groups of a column, or all combinations of several; None if the schema does not list them all."""
+    named = by if isinstance(by, list | tuple) else (by,)
+    levels = [
+        schema.columns[name].levels if isinstance(name, str) and name in schema.columns else None for name in named
+    ]
+    known = [one for one in levels if one is not None]
+    if len(known) < len(levels):
+        return None
+    return list(known[0]) if len(known) == 1 else list(itertools.product(*known))

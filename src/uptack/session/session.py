@@ -1,16 +1,19 @@
 """A session: a table, a budget and a source of randomness. Every release is debited before data are read.
 
-How a session is displayed, and its report: public facts, and what was paid for.
+`session["age"].median(...)` and `session.median("age", ...)` are the release functions of `uptack.registry`.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from copy import copy
+from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from uptack import checks, interrupts
 from uptack.discrete.crosstabs import as_crosstab
@@ -20,24 +23,14 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
-from uptack.privacy.guarantee import whose
+from uptack.privacy.guarantee import total, whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
-from uptack.session.columns import (
-    SessionColumn,
-    column_function,
-    column_functions,
-    formula_request,
-    is_formula,
-    spread,
-)
-from uptack.session.filters import check_fits, narrow, one_line, rows_used
-from uptack.session.kinds import with_schema
-from uptack.session.paid import PaidPlan, Spending
-from uptack.session.plan import Plan, PlannedRelease, expected_error, total_cost
-from uptack.session.requests import Made, Request
+from uptack.registry import Declaration, declared, find
+from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
+from uptack.session.requests import DROPS, Made, Request, check_fits, in_tables, one_line, rows_used, schema_options
 from uptack.table.condition_text import parse_conditions
-from uptack.table.conditions import FIX, MAPPING, Condition
+from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
@@ -49,77 +42,7 @@ if TYPE_CHECKING:
 INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
 
 
-class SessionOverview:
-    """How a session is displayed."""
-
-    def report(self, *, epsilon: Any, **options: Any) -> Any:
-        """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
-        from uptack.report import report  # which imports sessions
-
-        return report(self, epsilon=epsilon, **options)
-
-    def table(self) -> FigureTable:
-        """The columns and their kinds, and the budget."""
-        session = cast("Session", self)
-        cells = [(label(name), kind) for name, kind in session.source.kinds.items()]
-        left = session.remaining
-        notes = (session.whose, f"spent: {session.spent}", *(() if left is None else (f"left: {left}",)))
-        return FigureTable(_size(session), ("column", "kind"), tuple(cells), notes, private=session.private)
-
-    def describe(self) -> str:
-        """What is public about the session: whose privacy it protects, columns and their types, the budget.
-
-        The number of rows, or of people, is shown if it is public.
-
-        >>> import numpy as np
-        >>> from uptack.session import open
-        >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
-        2 rows (substitute)
-        Each row is protected. People with several rows are less protected than ε suggests.
-          age   number
-          town  text
-        spent: ε = 0.0 (substitute)
-        """
-        session = cast("Session", self)
-        columns = [(label(name), kind) for name, kind in session.source.kinds.items()]
-        lines = [_size(session), session.whose, *(f"  {line}" for line in aligned(columns))]
-        lines += [f"schema: {label(session.schema.name)}"] if session.schema.name else []
-        lines += [INFERRED] if session.inferred else []
-        lines.append(f"spent: {session.spent}")
-        if session.remaining is not None:
-            lines.append(f"left:  {session.remaining}")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as plain values, for JSON."""
-        session = cast("Session", self)
-        public = session.adjacency.size_is_public
-        return {
-            "columns": dict(session.source.kinds),
-            session.adjacency.unit: session.source.size if public else None,
-            "whose": session.whose,
-            "where": [str(condition) for condition in session.conditions],
-            "schema": session.schema.name or None,
-            "inferred": session.inferred,
-            "spent": session.spent.to_dict(),
-            "remaining": None if session.remaining is None else session.remaining.to_dict(),
-        }
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        return self.table().html()
-
-    def __repr__(self) -> str:
-        return self.describe()
-
-
-def _size(session: Session) -> str:
-    """The number of rows or people, if it is public, and the adjacency."""
-    size = f"{session.source.size:,}" if session.adjacency.size_is_public else "a secret number of"
-    return f"{size} {session.adjacency.unit} ({session.adjacency})"
-
-
-class Session(SessionOverview):
+class Session:
     """Releases from one table, paid from one budget. Made by `uptack.open`."""
 
     def __init__(
@@ -139,7 +62,7 @@ class Session(SessionOverview):
         self.schema, self.inferred = schema or Schema(), dict(inferred)
         self.whole, self.conditions = data, tuple[Condition, ...]()  # the source without conditions
 
-    def where(self, conditions: str | Mapping[str, Any] | None = None, /, **named: Any) -> Session:
+    def where(self, given: str | Mapping[str, Any] | None = None, /, **named: Any) -> Session:
         """A session on the rows that meet all conditions: `session.where("age >= 18 and ward == 'Surgery'")`.
 
         Conditions are a text, which is parsed and never evaluated (`uptack.table.condition_text`), or keyword
@@ -163,13 +86,25 @@ class Session(SessionOverview):
         >>> old["age"].median(epsilon=0.5).value, session.spent
         (69.0, Privacy(epsilon=0.5))
         """
-        if isinstance(conditions, str):
-            made = functools.reduce(
-                lambda session, one: narrow(session, dict([one])), parse_conditions(conditions), self
-            )
-            return narrow(made, named) if named else made
-        given = {} if conditions is None else checks.instance("where", conditions, Mapping, MAPPING, FIX)
-        return narrow(self, {**given, **named})
+        if isinstance(given, str):
+            made = functools.reduce(lambda made, one: made._narrow(dict([one])), parse_conditions(given), self)
+            return made._narrow(named) if named else made
+        stated = {} if given is None else checks.instance("where", given, Mapping, MAPPING, FIX)
+        return self._narrow({**stated, **named})
+
+    def _narrow(self, given: Mapping[str, Any]) -> Session:
+        """The same session with further conditions. All of them are evaluated together, on the table."""
+        if self._missing != "drop":
+            must = "'drop' in a session with conditions"
+            raise InvalidArgument("missing", must, checks.describe(self._missing), DROPS)
+        fix = "For several values of one column use one condition: ('in', values)."
+        checks.few("where", len(self.conditions) + len(given), MOST_CONDITIONS, "conditions in a session", fix)
+        for name in given:
+            hidden(name, self.source.unit.ids)
+        made = copy(self)
+        made.conditions = (*self.conditions, *conditions(given, self.source.kinds, self.source.forms))
+        made.source = self.whole.where(made.conditions)
+        return made
 
     def __getitem__(self, name: str) -> SessionColumn:
         hidden(name, self.source.unit.ids)
@@ -238,17 +173,21 @@ class Session(SessionOverview):
                 refusal = request.rehearse(self.source)
                 cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
                 error = "" if refusal is not None else expected_error(request, self.source.size)
-                tree = None if refusal is not None else self.loss_of(request)
+                tree = None if refusal is not None else self.loss_at(request)
                 lines.append(PlannedRelease(request, cost, refusal, error, tree))
-        whole = total_cost([line.cost for line in lines], self.spent)
+        whole = total([line.cost.under(self.adjacency) for line in lines], self.adjacency)
         return Plan(tuple(lines), whole, self.remaining)
 
     def loss_of(self, request: Request) -> Loss:
         """An upper bound on the loss of a request, under the adjacency of this session."""
-        full = self.complete(request)
-        if full.cost.adjacency == self.adjacency:
-            return full.loss(self.source.size)
-        wider = full.cost.under(self.adjacency)
+        return self.loss_at(self.complete(request))
+
+    def loss_at(self, full: Request, epsilon: Fraction | None = None) -> Loss:
+        """The same for a complete request, at its own ε or at another one."""
+        cost = full.cost if epsilon is None else Privacy(epsilon, full.cost.exact_delta, full.cost.adjacency)
+        if cost.adjacency == self.adjacency:
+            return full.loss(cost, self.source.size)
+        wider = cost.under(self.adjacency)
         return Approximate(wider.exact_epsilon, wider.exact_delta)
 
     def pay(self, trees: Iterable[Loss], delta: Any, what: str) -> PaidPlan:
@@ -347,10 +286,23 @@ class Session(SessionOverview):
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
         """The release function of that name, of the named columns: `session.median("age", epsilon=1)`."""
-        return column_function(self, name)
+        declaration = _find(name, in_tables, "session")
+        own = [option.name for option in declaration.options if option.positional]
+
+        @functools.wraps(declaration.function)
+        def call(*columns: Any, **options: Any) -> Made:
+            if "formula" in declaration.allowed and len(columns) == 1 and is_formula(self, columns[0]):
+                return self.run(formula_request(name, columns[0], **options))
+            columns = spread(columns)
+            named = tuple(itertools.takewhile(lambda column: isinstance(column, str), columns))
+            if len(values := columns[len(named) :]) > len(own):
+                raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")
+            return self.run(Request(name, *named, **dict(zip(own, values, strict=False)), **options))
+
+        return call
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *column_functions()]
+        return [*super().__dir__(), *_names(in_tables)]
 
     def predictors(self, y: str, x: str | Iterable[str] | None, *others: str) -> tuple[str, ...]:
         """The predictors of y: as named, one by one or in a list, or all other columns of numbers."""
@@ -396,16 +348,157 @@ class Session(SessionOverview):
 
     def complete(self, request: Request) -> Request:
         """The request with the defaults of the session, which it may tighten but not loosen."""
-        plain, rows = self.adjacency.per_person(1), self.adjacency.rows_per_person
-        full = with_schema(request, self.schema, self.source.kinds).with_defaults(
-            missing=self._missing, adjacency=plain, rows_per_person=rows
-        )
-        full = full.about(self.adjacency.person)
+        if request.completed_by is self:
+            return request
+        rows, usual = self.adjacency.rows_per_person, request.declaration.missing
+        defaults = {"adjacency": self.adjacency.per_person(1), "rows_per_person": rows}
+        if usual is not None and "missing" in request.declaration.allowed:
+            defaults["missing"] = self._missing if self._missing == "error" or usual == "drop" else usual
+        given = {**defaults, **schema_options(request, self.schema, self.source.kinds)}
+        relation = given["adjacency"]
+        if self.adjacency.person and isinstance(relation, Adjacency) and not relation.person:
+            given["adjacency"] = relation.by_person(*self.adjacency.person)
+        full = Request(request.statistic, *request.columns, **given)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as in the session", "fewer")
-        if full.given.get("missing") == "error" and self._missing != "error":
+        if given.get("missing") == "error" and self._missing != "error":
             fix = "Such an error would reveal something about the data. The curator can open a session with it."
             raise InvalidArgument("missing", "other than 'error' in this session", "'error'", fix)
         check_fits(full, self.conditions)
         full.cost.under(self.adjacency)  # refuses an adjacency that the session does not imply
+        object.__setattr__(full, "completed_by", self)
         return full
+
+    # ------------------------------------------------------------------------------------------- how it is displayed
+
+    def report(self, *, epsilon: Any, **options: Any) -> Any:
+        """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
+        from uptack.report import report  # which imports sessions
+
+        return report(self, epsilon=epsilon, **options)
+
+    def _size(self) -> str:
+        """The number of rows or people, if it is public, and the adjacency."""
+        size = f"{self.source.size:,}" if self.adjacency.size_is_public else "a secret number of"
+        return f"{size} {self.adjacency.unit} ({self.adjacency})"
+
+    def table(self) -> FigureTable:
+        """The columns and their kinds, and the budget."""
+        cells = [(label(name), kind) for name, kind in self.source.kinds.items()]
+        left = self.remaining
+        notes = (self.whose, f"spent: {self.spent}", *(() if left is None else (f"left: {left}",)))
+        return FigureTable(self._size(), ("column", "kind"), tuple(cells), notes, private=self.private)
+
+    def describe(self) -> str:
+        """What is public about the session: whose privacy it protects, columns and their types, the budget.
+
+        The number of rows, or of people, is shown if it is public.
+
+        >>> import numpy as np
+        >>> from uptack.session import open
+        >>> print(open({"age": np.array([31.5, 44.0]), "town": np.array(["a", "b"])}).describe())
+        2 rows (substitute)
+        Each row is protected. People with several rows are less protected than ε suggests.
+          age   number
+          town  text
+        spent: ε = 0.0 (substitute)
+        """
+        columns = [(label(name), kind) for name, kind in self.source.kinds.items()]
+        lines = [self._size(), self.whose, *(f"  {line}" for line in aligned(columns))]
+        lines += [f"schema: {label(self.schema.name)}"] if self.schema.name else []
+        lines += [INFERRED] if self.inferred else []
+        lines.append(f"spent: {self.spent}")
+        lines += [] if self.remaining is None else [f"left:  {self.remaining}"]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        return {
+            "columns": dict(self.source.kinds),
+            self.adjacency.unit: self.source.size if self.adjacency.size_is_public else None,
+            "whose": self.whose,
+            "where": [str(condition) for condition in self.conditions],
+            "schema": self.schema.name or None,
+            "inferred": self.inferred,
+            "spent": self.spent.to_dict(),
+            "remaining": None if self.remaining is None else self.remaining.to_dict(),
+        }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self.table().html()
+
+    def __repr__(self) -> str:
+        return self.describe()
+
+
+class SessionColumn:
+    """One column of a session. Each call is one release, with the options of the function of that name.
+
+    >>> from uptack.session import open
+    >>> column = open({"age": [31.5, 44.0]})["age"]
+    >>> "median" in dir(column), "stable_value" in dir(column)
+    (True, False)
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session, self._name = session, name
+
+    def __getattr__(self, name: str) -> Callable[..., Made]:
+        """The release function of that name for this column: any that `uptack.registry` has for one column."""
+        declaration = _find(name, of_columns, "column")
+        own = [option.name for option in declaration.options if option.positional]
+
+        @functools.wraps(declaration.function)
+        def call(*values: Any, **options: Any) -> Made:
+            if len(values) > len(own):
+                raise TypeError(f"{name}() takes at most {len(own)} positional arguments, got {len(values)}")
+            given = {**dict(zip(own, values, strict=False)), **options}
+            return self._session.run(Request(name, self._name, **given))
+
+        return call
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *_names(of_columns)]
+
+
+def of_columns(declaration: Declaration) -> bool:
+    """Whether a release function needs one column only."""
+    return in_tables(declaration) and declaration.reads.least <= 1
+
+
+def _names(where: Callable[[Declaration], bool]) -> list[str]:
+    return [name for name, declaration in declared().items() if where(declaration)]
+
+
+def _find(name: str, where: Callable[[Declaration], bool], whose: str) -> Declaration:
+    """The release function of that name, of a session or a column."""
+    try:
+        if not name.startswith("_"):
+            return find(name, where)
+    except InvalidArgument:
+        pass
+    near = difflib.get_close_matches(name, _names(where), n=1)
+    raise AttributeError(f"a {whose} has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
+    """Names of columns one by one, where some are in a list or a tuple.
+
+    >>> spread(("cost", ["age", "wait"])), spread(("cost", "age"))
+    (('cost', 'age', 'wait'), ('cost', 'age'))
+    """
+    listed = [c if isinstance(c, list | tuple) and c and all(isinstance(n, str) for n in c) else (c,) for c in columns]
+    return tuple(itertools.chain.from_iterable(listed))
+
+
+def is_formula(session: Session, first: object) -> bool:
+    """Whether a first argument is a formula such as "cost ~ age" and not the name of a column."""
+    return isinstance(first, str) and "~" in first and first not in session.source.kinds
+
+
+def formula_request(statistic: str, text: object, /, **options: Any) -> Request:
+    """The request of a function whose first argument is a formula."""
+    if options.get("formula") is not None:
+        raise InvalidArgument("formula", "given once", "two formulas")
+    return Request(statistic, **{**options, "formula": text})

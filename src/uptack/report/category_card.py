@@ -15,17 +15,18 @@ from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.progress import track
 from uptack.report.column import (
+    CONFIDENCE,
     Card,
     CardView,
     ColumnDraw,
     ColumnFigure,
     ColumnProfile,
+    Figure,
     FigureLine,
     Part,
     Quantiles,
     percent,
 )
-from uptack.report.figure import CONFIDENCE, Figure
 from uptack.report.text import TextStyle, sentence
 from uptack.session import Request
 from uptack.statistics.proportions import ProportionInterval

@@ -1,4 +1,4 @@
-"""Values of columns, and conditions on rows, on a command line.
+"""Values on a command line: numbers, ranges, dates, NAME=VALUE, and conditions on rows.
 
     --where NAME=VALUE        rows that have this value; NAME= those that have none
     --where NAME!=VALUE       rows that have another one; NAME!= those that have any
@@ -16,14 +16,98 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import click
+
 from uptack.errors import InvalidArgument
+from uptack.exact import read
 from uptack.session import Session
 from uptack.table.names import known
 from uptack.table.values.kinds import Kind
+from uptack.table.values.times import UNITS, spoken
+
+
+class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A value that `parse` reads from a text; a ValueError says that it is none."""
+
+    def __init__(self, name: str, parse: Callable[[Any], Any], problem: str = "is not a number") -> None:
+        self.name, self._parse, self._problem = name, parse, problem
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of a text."""
+        try:
+            return self._parse(value)
+        except ValueError:
+            self.fail(f"{value!r} {self._problem}", param, ctx)
+
+
+def _step(text: Any) -> Any:
+    parsed = spoken(text)
+    return text if text in UNITS or (parsed is not None and parsed.word == "duration") else read(text)
+
+
+def _missing(text: Any) -> Any:
+    return text if text in MISSING_WORDS or spoken(text) is not None else read(text)
+
+
+def span(text: str) -> tuple[Any, Any]:
+    """LOW:HIGH as two numbers, dates, times or durations. The colon in the middle separates them.
+
+    >>> span("0:120"), span("0:05:00:3:00:00")
+    ((0.0, 120.0), ('0:05:00', '3:00:00'))
+    """
+    parts = text.split(":")
+    both = ":".join(parts[: len(parts) // 2]), ":".join(parts[len(parts) // 2 :])
+    if all(spoken(part) is not None for part in both):
+        return both
+    try:
+        low, high = (float(read(end)) for end in text.split(":"))
+    except OverflowError:
+        raise ValueError(text) from None
+    return low, high
+
+
+MISSING_WORDS = ("drop", "error", "low", "high")
+EXACT = TextValue("number", read)
+"""An exact number: 0.1 is one tenth."""
+STEP = TextValue("number|day|hour|...", _step)
+"""A number, or a duration, which the function parses: its name such as day, or hours, minutes and seconds."""
+EDGE = TextValue("number|date", lambda text: text if spoken(text) is not None else read(text))
+"""A number, or a date or time as ISO 8601 writes it, which the function parses."""
+RANGE = TextValue("LOW:HIGH", span, "is not LOW:HIGH, such as 0:120")
+"""Two numbers. The function checks their order."""
+MISSING = TextValue("drop|error|low|high|NUMBER", _missing, f"is not one of {', '.join(MISSING_WORDS)}, nor a number")
+"""What to do with missing values."""
+
+
+def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
+    """A callback for repeated options of the form NAME=SOMETHING."""
+
+    def found(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+        made = {}
+        for value in values:
+            name, equals, text = value.rpartition("=")
+            try:
+                made[name] = read(text)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise click.BadParameter(f"{value!r} is not of the form NAME={example}", ctx, param)
+        return made
+
+    return found
+
+
+def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several decorators as one, in the given order."""
+    return lambda f: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), f)
+
+
+# ------------------------------------------------------------------------------------------------------ columns' values
 
 SIGNS = ("==", "!=", "<=", ">=", "=", "<", ">")
 OPTION = "--where"

@@ -1,8 +1,8 @@
-"""Cards of numbers: quantiles, an interval for the median, a density or bars, a mean.
+"""Cards of numbers, times and durations: quantiles, an interval for the median, a density or bars, a mean.
 
 Median and quartiles are one draw, and whatever can be worked out from released quantiles is: it costs nothing more. A
 figure is asked for only where public numbers, the rows and the ε that it would have, say that a column would get a good
-answer.
+answer. Times have counts by the calendar in place of a density.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
@@ -20,12 +20,12 @@ import numpy as np
 from markupsafe import Markup
 
 from uptack.display.numbers import number
-from uptack.kernels.curves import DensityCurve, Floats
+from uptack.display.time_text import words
+from uptack.kernels.curves import DensityCurve, Floats, FourierDensity
 from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE
 from uptack.progress import track
-from uptack.report import density_bars
-from uptack.report.cards.category_card import (
+from uptack.report.category_card import (
     PRESENT,
     PRESENT_DRAW,
     Bar,
@@ -38,10 +38,22 @@ from uptack.report.cards.category_card import (
     size_cells,
     true_share,
 )
-from uptack.report.column import Card, CardView, ColumnDraw, ColumnFigure, ColumnProfile, FigureLine, Part, Quantiles
-from uptack.report.density_bars import DensityBars
-from uptack.report.figure import Figure
+from uptack.report.column import (
+    Card,
+    CardView,
+    ColumnDraw,
+    ColumnFigure,
+    ColumnProfile,
+    Figure,
+    FigureLine,
+    Part,
+    Quantiles,
+)
 from uptack.report.pictures import (
+    LEFT,
+    LETTER,
+    RIGHT,
+    WIDTH,
     Tick,
     bars_picture,
     box_picture,
@@ -49,13 +61,15 @@ from uptack.report.pictures import (
     density_picture,
     labelled_ticks,
     powers,
+    ticks,
 )
 from uptack.report.text import TextStyle, between
 from uptack.session import Request
 from uptack.statistics.joint_quantiles import CANDIDATES
-from uptack.table.values.times import spoken
+from uptack.table.values.calendar import edges_between
+from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, spoken
 
-# ----------------------------------------------------------------------------------------------------- what is asked
+# -------------------------------------------------------------------------------------------------------- what is asked
 
 LEVELS = {
     "median": (Fraction(1, 2),),
@@ -150,7 +164,7 @@ def drawable(released: Quantiles) -> bool:
     return NARROWEST < width < math.inf and width > largest * RESOLVED
 
 
-# ------------------------------------------------------------------------------------------ when the budget carries it
+# ------------------------------------------------------------------------------------------- when the budget carries it
 
 ORDINARY = 16
 """ln of all candidates over those near the answer for an ordinary column: 8 to 22 as measured."""
@@ -199,7 +213,7 @@ DRAWS = (
 )
 
 
-# ------------------------------------------------------------------------------------------------------- what is said
+# --------------------------------------------------------------------------------------------------------- what is said
 
 LABELS = {
     Fraction(1, 2): "median",
@@ -328,12 +342,12 @@ def _whole(value: float) -> int | float:
 def density_curve(density: Figure, low: float, high: float) -> Figure:
     """A released density as a curve over its range, nowhere below 0, in the band of its noise (two standard errors).
 
-    It is bars where the curve would be a comb (`uptack.report.density_bars`). Counts of few integers stay as they are.
+    It is bars where the curve would be a comb (`density_bars`). Counts of few integers stay as they are.
     Where the released quantiles are not below 0, neither is the picture.
     """
     if density.value is None or not hasattr(density.value, "at"):
         return density
-    error, comb = 2 * density.value.standard_error, density_bars.bars(density.value, low, high)
+    error, comb = 2 * density.value.standard_error, density_bars(density.value, low, high)
     if comb is not None:
         note = f"Each bar is {number(comb.width)} wide and counts the values around its middle."
         return replace(density, value=comb, interval=_band(comb.values, error), note=note)
@@ -346,7 +360,99 @@ def _band(heights: Floats, error: float) -> tuple[Floats, Floats]:
     return np.maximum(heights - error, 0.0), heights + error
 
 
-# ------------------------------------------------------------------------------------------------------------- as text
+# ------------------------------------------------------------------------------ densities of numbers that are far apart
+#
+# Numbers that are few and far apart are drawn as bars, since a curve would be a comb. The bars are made from the
+# released coefficients of a Fourier series: post-processing, which costs nothing.
+
+LEAST_DEGREE = 8
+"""Below this degree a series is smooth, whatever it is of."""
+SPIKY = 0.3
+"""A coefficient of this size in the upper half of the frequencies is no part of a density that a curve can show.
+
+|c_k| ≤ V/2πk for a density in a box of width 1 that goes up and down by V in all. So V is about the degree: as many
+spikes as the series has room for, or fewer and higher ones."""
+STEPPED = 0.9
+"""The mean of cos(2πx/h) from which on numbers count as multiples of h. It is 1 for these, and about 0 for others."""
+MOST_BARS = 64
+"""Bars of a picture, at most."""
+SLIVER = 0.01
+"""A part of a bar that is no bar: so little of it may be beyond an end, since ends are rounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class DensityBars:
+    """Shares of the rows around multiples of a step, each divided by the `width` of its bar.
+
+    Shares add up to about 1: those below 0 are 0, and the others stay as they are. Where a bar reaches beyond the box
+    of the density, its share is that of what is inside.
+    """
+
+    points: Floats
+    values: Floats
+    width: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"points": self.points.tolist(), "values": self.values.tolist(), "width": self.width}
+
+
+def spiky(series: FourierDensity) -> bool:
+    """Whether the series is of numbers that a curve can't show."""
+    upper = series.frequencies[:, 0] > series.degree / 2
+    return series.degree >= LEAST_DEGREE and bool((np.abs(series.coefficients[upper]) >= SPIKY).any())
+
+
+def density_bars(series: FourierDensity, low: float, high: float) -> DensityBars | None:
+    """A spiky density as bars around the multiples of a step, from end to end. Any other is None.
+
+    The step is the largest round number of which, as the series says, the values are multiples. If there is none it is
+    the least that the series tells apart. Where that makes too many bars, an odd number of steps is one: so a multiple
+    of the step is in the middle of a bar, or inside it.
+    """
+    if not spiky(series):
+        return None
+    side = float(series.sides[0])
+    steps = [step for step in _round_numbers(side / series.degree, side / 2) if step >= side / series.degree]
+    width = next((step for step in reversed(steps) if _mean_cosine(series, step) >= STEPPED), steps[0])
+    fine = side / width / (MOST_BARS - 2)  # two bars may reach beyond the ends
+    width *= 2 * math.ceil((fine - 1) / 2) + 1 if fine > 1 else 1
+    first, last = math.floor(low / width + 0.5 + SLIVER), math.ceil(high / width - 0.5 - SLIVER)
+    points: Floats = np.arange(first, last + 1) * np.float64(width)
+    if points.size < 2 or not (np.diff(points) > width / 2).all():  # floats don't tell them apart
+        return None
+    return DensityBars(points, np.maximum(_masses(series, points, width), 0.0) / width, width)
+
+
+def _round_numbers(least: float, most: float) -> list[float]:
+    """1, 2, 2.5 and 5 times powers of 10, those from somewhat below one number up to another."""
+    powers = range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)
+    numbers = [float(f"{digits}e{power}") for power in powers for digits in ("1", "2", "2.5", "5")]
+    return [number for number in numbers if number <= most]
+
+
+def _masses(series: FourierDensity, points: Floats, width: float) -> Floats:
+    """∫ f over what is in the box of intervals around points: for each frequency its part at the middle, times
+    sinc(k·width)."""
+    k, side = series.frequencies[:, 0], float(series.sides[0])
+    places, half = (points - series.low[0]) / side, width / side / 2
+    left, right = np.clip(places - half, 0.0, 1.0), np.clip(places + half, 0.0, 1.0)
+    wide = right - left
+    waves = np.exp(-1j * np.pi * np.outer(left + right, k)) * np.sinc(np.outer(wide, k)) @ series.coefficients
+    return np.asarray(wide * (1 + 2 * waves.real), np.float64)
+
+
+def _mean_cosine(series: FourierDensity, step: float) -> float:
+    """∫ f(x)·cos(2πx/step) over the box, of which only the frequencies near that of the step matter."""
+    side = float(series.sides[0])
+    k = np.concatenate([-series.frequencies[:, 0], [0], series.frequencies[:, 0]])
+    c = np.concatenate([series.coefficients.conj(), [1.0], series.coefficients])
+    off = side / step - k
+    turned = np.exp(2j * np.pi * (series.low[0] / step % 1.0)) * np.exp(1j * np.pi * off)
+    return float((c * turned * np.sinc(off)).sum().real)
+
+
+# -------------------------------------------------------------------------------------------------------------- as text
 
 SPANS = {
     "quartiles": ("lower quartile", "upper quartile"),
@@ -386,7 +492,7 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     return counts_table("value", ordered_names(shown), shown, column.counts.note, style, unit)
 
 
-# --------------------------------------------------------------------------------------------------------- on the page
+# ---------------------------------------------------------------------------------------------------------- on the page
 
 LISTED = 7
 """Up to so many values with an order are listed one below the other; more are drawn side by side."""
@@ -505,3 +611,100 @@ NUMBERS = Card(
 
 INTEGERS = replace(NUMBERS, name="integers", kinds=("integer",), figures=COUNTED)
 """The same for integers, which are counted where they are few."""
+
+
+# -------------------------------------------------------------------------------------------------- times and durations
+
+UTC = "+00:00"
+"""What times in UTC end with. It is said once per card."""
+
+
+def calendar_counts(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """How many rows there are in each month of the range that released quantiles suggest, or in another unit."""
+    if part.form is None:  # a source that says nothing of forms
+        return density(part, epsilon, released)
+    low, high = box(released)
+    ends = [part.form.show(low, -1), part.form.show(high if released else float(DAY), 1)]
+    return Request("histogram", part.name, epsilon=epsilon, edges=ends, every=calendar_unit(high - low))
+
+
+def calendar_unit(width: float) -> str:
+    """The shortest unit of the calendar, from days on, of which a range of so many ticks has up to about forty."""
+    lengths = {"day": DAY, "week": 7 * DAY, "month": 30 * DAY}
+    return next((every for every, length in lengths.items() if width <= 40 * length), "year")
+
+
+def time_view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
+    """The card of numbers, with times on its axis."""
+    shown, form = view(anchor, column, unit, time_axis), column.part.form
+    if form is None or form.word != "utc":
+        return shown
+    lines = [
+        line._replace(value=line.value.replace(UTC, ""), interval=line.interval.replace(UTC, ""))
+        for line in shown.figures
+    ]
+    return shown._replace(figures=lines)
+
+
+TIMES = replace(
+    NUMBERS,
+    name="times",
+    kinds=("time",),
+    draws=tuple(replace(draw, ask=calendar_counts) if draw.label == "density" else draw for draw in DRAWS),
+    view=time_view,
+)
+DURATIONS = replace(
+    TIMES,
+    name="durations",
+    kinds=("duration",),
+    figures=tuple(figure for figure in FIGURES if figure.name != "density"),
+)
+
+
+# ----------------------------------------------------------------------------------------------------------------- axes
+
+LENGTHS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
+STEPS = [SECOND * n for n in (1, 5, 15, 60, 300, 900, 1800)]
+STEPS += [3600 * SECOND * n for n in (1, 3, 6, 12, 24, 48, 168, 336, 720)]
+
+
+def time_axis(part: Part, low: float, high: float) -> list[Tick]:
+    """Where days, months or years begin, and round durations."""
+    return axis(part, low, high) if part.form is None else marks(part.form, low, high)
+
+
+def marks(form: Form, low: float, high: float) -> list[Tick]:
+    """As many marks between two numbers of ticks as fit side by side.
+
+    >>> day = Form("date")
+    >>> [mark.text for mark in marks(day, 0.0, 200.0 * DAY)]
+    ['1970-01-01', '1970-03-01', '1970-05-01', '1970-07-01']
+    >>> [mark.text for mark in marks(Form("duration"), 0.0, 2.5 * DAY)]
+    ['0 s', '1 d', '2 d']
+    """
+    places = _durations(low, high) if form.kind == "duration" else _calendar(low, high)
+    whole = all(place % DAY == 0 for place in places)
+    shown = Form("date") if form.kind == "time" and whole else form
+    texts = [words(shown.show(place)) for place in places]
+    room = max(int((WIDTH - LEFT - RIGHT) / ((max(map(len, texts), default=1) + 1) * LETTER)), 1)
+    step = math.ceil(len(places) / room) or 1
+    found = [Tick((place - low) / (high - low), text) for place, text in zip(places, texts, strict=True)]
+    return found[::step]
+
+
+def _calendar(low: float, high: float) -> list[float]:
+    """Where the longest units of the calendar begin that there are three of."""
+    every = next((unit for unit in reversed(LENGTHS) if (high - low) / DAY >= 3 * LENGTHS[unit]), None)
+    if every is None:
+        return ticks(low, high, 2)
+    first, last = (int(min(max(end, FIRST), LAST)) for end in (low, high))
+    return [float(edge) for edge in edges_between(first, last, every) if low <= edge <= high]
+
+
+def _durations(low: float, high: float) -> list[float]:
+    step = next((step for step in STEPS if (high - low) / step <= 6), None)
+    if step is None:
+        return [DAY * place for place in ticks(low / DAY, high / DAY)]
+    if high - low < SECOND:
+        return ticks(low, high)
+    return [float(k * step) for k in range(math.ceil(low / step), math.floor(high / step) + 1)]

@@ -1,0 +1,339 @@
+"""`uptack describe` and `uptack init`: what is public about a table, what its rows show, and its schema and ledger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from uptack.cli.command_support import (
+    ADJACENCIES,
+    ANSWER,
+    as_json,
+    dialect_options,
+    file_options,
+    open_source,
+    say,
+    session_options,
+    split_missing_words,
+)
+from uptack.cli.command_values import EXACT, stacked
+from uptack.errors import InvalidArgument, UptackError
+from uptack.exact import read
+from uptack.labels import json_text, label, pasted
+from uptack.privacy import Adjacency
+from uptack.privacy.guarantee import whose
+from uptack.progress import steps
+from uptack.session import Session
+from uptack.table import schema as schemas
+from uptack.table.csv import cells
+from uptack.table.csv.inspector import ColumnLook, Look, look
+from uptack.table.engine import files
+from uptack.table.id_candidates import MANY, SOUNDS, Repeats, repeats
+from uptack.table.names import known
+from uptack.table.schema import ColumnSchema, Schema
+
+WARNING = "FOR THE CURATOR ONLY: exact numbers from the rows. They are not private. Do not share them."
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  uptack describe visits.parquet --person patient_id
+  uptack describe visits.csv --curator
+  uptack describe visits.csv --curator --write
+"""
+)
+@click.argument("path", metavar="TABLE")
+@click.option(
+    "--curator",
+    is_flag=True,
+    help="Inspect the rows: how a CSV file is written, types of columns, columns that may be ids. NOT PRIVATE.",
+)
+@click.option(
+    "--write", is_flag=True, help="With --curator: save the result as TABLE.uptack.toml, which is public from then on."
+)
+@stacked(as_json, session_options)
+def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
+    """What is public about a table: columns and types, the number of rows or people, and whose privacy is protected."""
+    json_wanted, ids = options.pop("as_json"), list[Repeats]()
+    if write and not curator:
+        raise click.UsageError("--write only applies together with --curator, which inspects the rows")
+    if write:
+        new_schema_place(path)
+    seen = inspect_table(path, options) if curator else None
+    declared = {name: options[name] for name in ("person", "noun", "adjacency")}
+    with open_source(path, options) as session:
+        with steps("looking for ids", 1):
+            ids = repeats(session.whole) if curator else []
+        shown, lines = session.to_dict(), [session.describe()]
+        if curator:
+            shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}
+            lines += ["", WARNING, *look_lines(seen), *_lines(session, ids)]
+        say(json_text(shown) if json_wanted else "\n".join(lines))
+        if write:
+            save_schema(path, propose_schema(session, seen, ids, **declared))
+    return ANSWER
+
+
+def new_schema_place(path: str) -> Path:
+    """The place of a new schema. An existing one is not overwritten."""
+    if not files.has_schema(path):
+        raise InvalidArgument(
+            "data", "a CSV, Parquet or Arrow file on this machine", repr(path), "Other tables have no schema."
+        )
+    if (place := schemas.place(path)).exists():
+        fix = "Edit that file, or remove it first."
+        raise InvalidArgument("schema", "a new file", f"{place.name!r}, which exists", fix)
+    return place
+
+
+def inspect_table(path: str, options: dict[str, Any]) -> Look | None:
+    """Inspect a CSV file. What it proposes becomes the default of options that neither the user nor a schema gives."""
+    say(f"uptack: {WARNING}", err=True)
+    if path == "-" or not files.is_text(path):
+        return None
+    split_missing_words(path, options)
+    given = files.FileOptions(types=options["types"] or None, **dialect_options(options))
+    schema = files.schema_of(path)
+    with steps(f"inspecting {Path(path).name}", 1):
+        seen = look(path, given if schema is None else schema.filled(given))
+    if schema is None:
+        options |= {name: value for name, value in seen.dialect.items() if options[name] in (None, ())}
+        options["types"] = {column.name: column.kind for column in seen.columns}
+    return seen
+
+
+def propose_schema(
+    session: Session, seen: Look | None, ids: list[Repeats], person: Any, noun: str | None, adjacency: str | None
+) -> Schema:
+    """The schema that an inspection proposes. Without --person, it takes the ids that look like those of people."""
+    columns = {name: ColumnSchema() for name in session.source.as_rows().kinds}
+    columns |= {} if seen is None else {column.name: column.schema for column in seen.columns}
+    dialect = {} if seen is None else {key: value for key, value in seen.dialect.items() if value not in ("", [])}
+    owner = tuple(person) or next((line.names for line in ids if like_people(line)), ())
+    return Schema("", columns, dialect, owner, noun, adjacency)
+
+
+def like_people(line: Repeats) -> bool:
+    """Whether a column looks like ids of people with several rows, by its name and its number of values."""
+    return line.most > 1 and line.values * MANY >= line.rows and bool(SOUNDS.search(line.names[0]))
+
+
+def save_schema(path: str, schema: Schema) -> None:
+    """Write the schema beside the table."""
+    place = new_schema_place(path)
+    with place.open("x", encoding="utf-8") as file:
+        file.write(schemas.text(schema, Path(path).name))
+    ids = " and ".join(map(label, schema.person))
+    people = f" Rows with the same {ids} belong to one person." if ids else ""
+    say(
+        f"uptack: saved {place}.{people} It is public from now on. Correct what is wrong or reveals too much.", err=True
+    )
+
+
+def look_lines(seen: Look | None) -> list[str]:
+    """The result of inspecting a CSV file, as lines."""
+    if seen is None:
+        return []
+    how = ", ".join(f"{key} {_shown(value)}" for key, value in seen.dialect.items() if value not in ("", []))
+    lines = [f"  the file: {how}"]
+    if seen.odd:
+        lines.append(
+            f"  {seen.odd:,} of {seen.rows:,} rows have too few or too many cells, and are rows of missing values"
+        )
+    if len(seen.columns) == 1:
+        lines.append("  there is one column. If another character separates cells, pass --delimiter")
+    lines += [f"  {label(column.name)}: {_column(column)}" for column in seen.columns]
+    return [*lines, *(f"  {column.hint}" for column in seen.columns if column.hint)]
+
+
+def _column(column: ColumnLook) -> str:
+    step = "" if column.granularity is None else f", multiples of {float(column.granularity):g}"
+    others = f" ({', '.join(map(label, column.words))})" if column.words else ""
+    wrong = f"; {column.misfits:,} of {column.filled:,} cells are not, and become missing values{others}"
+    return f"{column.kind}{step}{wrong if column.misfits else ''}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return " ".join(map(label, value)) if isinstance(value, list) else repr(value)
+
+
+def _lines(session: Session, found: list[Repeats]) -> list[str]:
+    """Lines about columns that may be ids."""
+    ids, lines = session.adjacency.person, list[str]()
+    for line in found:
+        names = " and ".join(map(label, line.names))
+        most = f"{line.most:,} row{'' if line.most == 1 else 's'}"
+        many = f"{line.values:,} values in {line.rows:,} rows, at most {most} per value"
+        without_id = f"; {line.missing:,} rows without an id are left out" if line.missing else ""
+        lines.append(f"  {names}: {many}{without_id}")
+    if not found:
+        lines.append("  no column looks like ids of people")
+    several = [line for line in found if line.most > 1]
+    if not ids and several:
+        best = next((line for line in several if like_people(line)), several[0])
+        lines.append("If one of these columns identifies people, they are only protected with an option such as:")
+        lines.append("  " + " ".join(f"--person {pasted(name)}" for name in best.names))
+    return lines
+
+
+# ---------------------------------------------------------------------------------------------------------- uptack init
+
+REST = {
+    "ledger": None, "dataset": None, "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
+    "noun": None, "missing": "drop", "where": (), "seed": None,
+}  # fmt: skip
+"""Options of a session besides those of its file."""
+ASKED = {
+    "encoding": "Encoding",
+    "delimiter": "Character between cells",
+    "decimal": "Decimal sign",
+    "thousands": "Separator of thousands",
+    "na": "Words for missing values, separated by blanks",
+}
+
+
+@click.command(epilog="\b\nExamples:\n  uptack init patients.csv\n  uptack init patients.csv --yes --epsilon 3")
+@click.argument("path", metavar="TABLE")
+@click.option("--yes", "-y", is_flag=True, help="Ask no questions: accept what is proposed.")
+@click.option("--epsilon", "-e", type=EXACT, help="The total ε of the ledger; 0 for no ledger. [default: 1]")
+@click.option("--delta", type=EXACT, help="The total δ of the ledger. [default: 1e-6]")
+@click.option("--ledger", help="A new file for the ledger, or the URL of a PostgreSQL database. "
+                                "[default: TABLE.ledger.db]")  # fmt: skip
+@file_options
+def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **options: Any) -> int:
+    """Create the schema of a file, TABLE.uptack.toml, and a ledger, with a few questions.
+
+    It inspects the rows, which is NOT PRIVATE. The schema is public from then on. It names the ledger, so that every
+    release from the file is debited.
+    """
+    new_schema_place(path)
+    questions = _Questions(yes)
+    seen = questions.dialect(path, options)
+    with open_source(path, {**REST, **options}) as session:
+        with steps("looking for ids", 1):
+            ids = repeats(session.source)
+        schema = propose_schema(session, seen, ids, (), None, None)
+    schema = questions.people(questions.kinds(schema))
+    budget = questions.number("Total privacy budget ε of all releases (0: no ledger)", epsilon, "1")
+    if budget:
+        slack = questions.number("Total δ of all releases", delta, "1e-6")
+        place = ledger or questions.word("Ledger", f"{path}.ledger.db")
+        relation = ADJACENCIES[schema.adjacency or "substitute"]
+        relation = relation.by_person(*schema.person) if schema.person else relation
+        ledger_place, dataset = _new_ledger(path, place, budget, slack, relation)
+        schema = replace(schema, ledger=ledger_place, dataset=dataset)
+        say(whose(relation, schema.noun or "row"))
+    save_schema(path, schema)
+    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}")
+    return ANSWER
+
+
+def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjacency) -> tuple[str, str | None]:
+    """Creates the ledger of a table. Returns its place and data set as the schema names them."""
+    from uptack.ledger import Ledger
+
+    schemas.check_ledger_place(place)
+    if "://" in place:
+        dataset = Path(path).name
+        say(repr(Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)))
+        return place, dataset
+    file = Path(place)
+    if file.exists():
+        raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
+    say(repr(Ledger(file, epsilon, delta, adjacency=relation)))
+    same = file.resolve().parent == schemas.place(path).resolve().parent
+    return file.name if same else str(file.resolve()), None
+
+
+class _Questions:
+    """Questions on the terminal, each with a proposed answer. With `yes` the proposals are accepted unasked."""
+
+    def __init__(self, yes: bool) -> None:
+        self.yes = yes
+
+    def sure(self, question: str) -> bool:
+        return self.yes or click.confirm(question, default=True)
+
+    def word(self, question: str, usual: str) -> str:
+        return usual if self.yes else str(click.prompt(question, default=usual, show_default=bool(usual))).strip()
+
+    def number(self, question: str, given: Any, usual: str) -> Any:
+        if given is not None or self.yes:
+            return read(usual) if given is None else given
+        return click.prompt(question, default=usual, type=EXACT)
+
+    def dialect(self, path: str, options: dict[str, Any]) -> Look | None:
+        """How the file is written, until the curator agrees."""
+        given = dict(options)
+        while True:
+            filled = dict(given)
+            seen = inspect_table(path, filled)
+            if seen is None:
+                return None
+            say("\n".join(look_lines(seen)))
+            if self.sure("Is the file written like this?"):
+                options |= filled
+                return seen
+            for name, question in ASKED.items():
+                value = self.word(question, " ".join(seen.dialect["na"]) if name == "na" else seen.dialect[name])
+                given[name] = tuple(value.split()) if name == "na" else value
+
+    def kinds(self, schema: Schema) -> Schema:
+        """The types of the columns."""
+        if not schema.kinds or self.sure("Are these types right?"):
+            return schema
+        columns = dict(schema.columns)
+        for name, column in columns.items():
+            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", column.kind or "text", _kind)
+            numeric = kind in ("integer", "number")
+            usual = "" if column.granularity is None else f"{float(column.granularity):g}"
+            step = self._until("  values are multiples of (empty: unknown)", usual, _step) if numeric else None
+            columns[name] = replace(column, kind=kind, granularity=step)
+        return replace(schema, columns=columns)
+
+    def people(self, schema: Schema) -> Schema:
+        """Whose rows they are: people or the rows themselves."""
+
+        def ids(text: str) -> tuple[str, ...]:
+            return tuple(known(one.strip(), dict.fromkeys(schema.columns, "other")) for one in text.split(",") if one)
+
+        question = "Column with the id of each row's person (several: separated by commas; none: rows are protected)"
+        person = self._until(
+            question, ",".join(schema.person) or "none", lambda text: () if text == "none" else ids(text)
+        )
+        noun = self.word("What is one row called?", schema.noun or "row")
+        public = self.sure(f"Is the number of {'people' if person else 'rows'} public?")
+        return replace(schema, person=person, noun=noun, adjacency="substitute" if public else "add-remove")
+
+    def _until(self, question: str, usual: str, read: Any) -> Any:
+        """The first valid answer."""
+        while True:
+            try:
+                return read(self.word(question, usual))
+            except UptackError as error:
+                if self.yes:
+                    raise
+                say(str(error), err=True)
+
+
+def _kind(text: str) -> str:
+    if not cells.is_kind(text):
+        raise InvalidArgument("kind", f"one of {', '.join((*cells.TYPES, *cells.EXAMPLES))}", repr(text))
+    return text
+
+
+def _step(text: str) -> Fraction | None:
+    try:
+        step = read(text) if text else None
+    except ValueError:
+        step = Fraction(0)
+    if step is not None and not step > 0:
+        raise InvalidArgument("granularity", "a positive number", repr(text))
+    return step

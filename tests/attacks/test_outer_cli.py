@@ -230,12 +230,18 @@ def test_a_terminal_without_greek_still_shows_the_answer(table):
 # -------------------------------------------------------------------------------------------------- standard input
 
 
+def heed_signals():
+    """Signals have their usual effect, also where the tests were started with nohup."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def start(tmp_path):
     """A command that waits for the rest of its input, once some rows are on the disk (or would be)."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-m", "uptack", "median", "-", "age", "-e", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    child = subprocess.Popen(command, env=environment, **pipes)
+    child = subprocess.Popen(command, env=environment, preexec_fn=heed_signals, **pipes)
     child.stdin.write(f"age,name\n1,{SECRET}\n".encode() * 100_000)
     child.stdin.flush()
     deadline = time.monotonic() + 600

@@ -122,7 +122,7 @@ def test_a_report_sees_one_state(tmp_path, monkeypatch):
     other, column = base.con.cursor(), EngineTable.column
 
     def add(self, name):
-        other.execute("INSERT INTO visits SELECT * FROM visits")
+        other.execute("INSERT INTO visits SELECT * FROM visits LIMIT 100")
         return column(self, name)
 
     before = made(ut.open(table, entropy=ut.SeededEntropy(3)))

@@ -117,6 +117,8 @@ def test_ids_are_hidden(people, ids):
 
 @in_engines
 def test_one_number_per_person(people, ids):
+    if on_spark(people):
+        pytest.skip("Spark computes them as DuckDB does; its functions are compared in tests/table")
     whose, values = owners(TABLE, ids), floats(TABLE["x"])
     column, days = people.column("x"), TABLE["day"].to_pylist()
     ways = {

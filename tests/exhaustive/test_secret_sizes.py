@@ -117,7 +117,7 @@ def worst(draws, release, noisy, adjacency):
 
 
 @pytest.mark.parametrize("adjacency", [ut.ADD_REMOVE, ut.SUBSTITUTE], ids=["come and go", "missing"])
-@pytest.mark.parametrize("noisy", [0, 30, 4000, FAR])
+@pytest.mark.parametrize("noisy", [0, 30, FAR])
 @pytest.mark.parametrize("name", RELEASES)
 def test_draws_are_private_whatever_the_noisy_number_of_rows(draws, name, noisy, adjacency):
     loss = worst(draws, RELEASES[name], noisy, adjacency)

@@ -23,13 +23,13 @@ def test_medians_of_block_fits_are_private(kind, columns):
     n, blocks, steps, rho = 6, 3, 1, decay(Fraction(1))
     members = equal_blocks(n, blocks, SeededEntropy(0))
     design = np.column_stack([np.ones(n), np.arange(n) - 2.0])[:, :columns]
-    laws = {}
-    for table in itertools.product(RESPONSES[: 4 - columns], repeat=n):
+    laws, responses = {}, RESPONSES if kind == "ols" and columns == 1 else RESPONSES[::2]
+    for table in itertools.product(responses, repeat=n):
         estimates = fit_blocks(design, np.array(table), members, kind)
         reaches = [LStatistic.quantile(column, 2, steps) for column in estimates.T]
         laws[table] = law(boxes(reaches, steps, LATTICE), rho)
 
     def neighbours(table):
-        return {(*table[:i], v, *table[i + 1 :]) for i in range(n) for v in RESPONSES[: 4 - columns]}
+        return {(*table[:i], v, *table[i + 1 :]) for i in range(n) for v in responses}
 
     assert_private(laws, neighbours, rho**-2)

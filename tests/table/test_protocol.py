@@ -48,7 +48,7 @@ CASES = [("held", person, where) for person in PERSON for where in CONDITIONS] +
     *(("engine", *case) for case in (("rows", "text"), ("two columns", "all"))),
 ]
 """Everything of tables that are held; in the engine each kind of ids and each condition, one of them in a case."""
-PART = {"held": (0.3, 0.05), "few at a time": (0.2, 0.06), "engine": (0.2, 0.06)}
+PART = {"held": (0.2, 0.03), "few at a time": (0.1, 0.03), "engine": (0.1, 0.03)}
 """How many of all questions a case asks of rows and of people, each another random part: some take many queries."""
 
 

@@ -96,7 +96,7 @@ def test_sensitivity_analysis():
     x = rng.normal(size=20_000)
     draws = [
         sensitivity_analysis(np.mean, lambda a, b: abs(a - b), x, epsilon=1, gamma=0.05, entropy=SeededEntropy(i))
-        for i in range(40)
+        for i in range(12)
     ]
     errors = np.array([r.value for r in draws]) - x.mean()
     scale = 2 * 3.5 / 20_000  # the 0.99 quantile of |x - x'| is 3.6

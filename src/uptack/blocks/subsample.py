@@ -124,7 +124,7 @@ def subsample_aggregate(
 
     >>> from uptack import SeededEntropy
     >>> x = np.random.default_rng(0).lognormal(size=20_000)
-    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=200, epsilon=2, entropy=SeededEntropy(1))
+    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=100, epsilon=2, entropy=SeededEntropy(1))
     >>> 1.2 < spread.value < 2.2, spread.privacy
     (True, Privacy(epsilon=2.0))
     """

@@ -20,7 +20,7 @@ import numpy as np
 from common import machine, table, write_json
 
 from uptack import limits
-from uptack.discrete.optimal_mechanisms import Problem, minimax_program
+from uptack.discrete.count_mechanism import Problem, minimax_program
 from uptack.errors import InvalidArgument
 
 N = 70

@@ -30,7 +30,7 @@ from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
 from uptack.kernels.machine_function import plot_regions
 from uptack.kernels.machine_release import own_machine
 from uptack.noise import IntegerLaplace
-from uptack.ranks.pairwise_correlations import CorrelationMatrix
+from uptack.ranks.correlations import CorrelationMatrix
 from uptack.regression import hampel_regression
 from uptack.samples import load
 

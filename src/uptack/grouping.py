@@ -11,9 +11,8 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.categories import Screen
-from uptack.discrete.cells_per_person import SHARE as CHOICE
-from uptack.discrete.cells_per_person import CellLimit
+from uptack.discrete.categories import SHARE as CHOICE
+from uptack.discrete.categories import CellLimit, Screen
 from uptack.discrete.domains import public_groups
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.display import Ends, PlottedValue, Record
@@ -236,7 +235,7 @@ def per_group(
     **People.** With `person=` each person counts in up to g groups with all her rows there: those with most of her rows
     (`uptack.table.protocol.GroupedTable`). One person who is added or removed changes up to g groups, each by one
     person, so ε' and δ' are divided by g (`uptack.privacy.cost`, Disjoint). g is `groups_per_person`, or is chosen for
-    a tenth of ε (`uptack.discrete.cells_per_person`); the notes say which g it is. f gets the rows of a group's people
+    a tenth of ε (`uptack.discrete.categories`); the notes say which g it is. f gets the rows of a group's people
     as people's data.
 
     f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.discrete.optimal_mechanisms import LossFunction, Problem, minimax_program
+from uptack.discrete.count_mechanism import LossFunction, Problem, minimax_program
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 

@@ -18,8 +18,8 @@ import uptack as ut
 from uptack.account import Account
 from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
-from uptack.statistics import rank_windows
-from uptack.statistics.quantile_cells import Candidates, Cells, choices
+from uptack.statistics import quantile_trees
+from uptack.statistics.quantile_trees import Candidates, Cells, choices
 from uptack.table.arguments import as_column
 from uptack.table.opening import open_table as source
 from uptack.table.values.kinds import LARGEST
@@ -168,11 +168,11 @@ class Tape(ut.SeededEntropy):
     ("rows", "granularity"), [(rows, STEPS[(i + k) % 7]) for i, rows in enumerate(TIED.values()) for k in (0, 3)]
 )
 def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granularity, monkeypatch):
-    monkeypatch.setattr(rank_windows, "BITS", 2)
+    monkeypatch.setattr(quantile_trees, "BITS", 2)
     data, made = np.array(rows), choices(5)[0]
 
     def edges(entropy):
-        seen = rank_windows.WindowRows(
+        seen = quantile_trees.WindowRows(
             as_column("x", data), 5, made, step(granularity), Account.elsewhere("rows", entropy)
         )
         seen.reveal([(1, 2)])
@@ -196,7 +196,7 @@ def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granular
 def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
     """With the same digits for all other rows: what the theorem of the chain asks of V."""
     rng, made = np.random.default_rng(5), choices(40)[0]
-    cells, digits = Cells(made, step(granularity)), rng.integers(0, 1 << rank_windows.BITS, 40)
+    cells, digits = Cells(made, step(granularity)), rng.integers(0, 1 << quantile_trees.BITS, 40)
     values = np.array([v for rows in TIED.values() for v in rows], np.float64)
     for base in (np.repeat(values, 2)[:40], np.full(40, 2.0**53), rng.choice(values, 40)):
         mine = _chain(cells, base, digits)
@@ -212,7 +212,7 @@ def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
 def _chain(cells, rows, digits):
     keys = cells.keys(rows)
     starts = cells.starts(keys)
-    placed = np.sort(starts + rank_windows._share(digits, cells.starts(keys + 1) - starts))
+    placed = np.sort(starts + quantile_trees._share(digits, cells.starts(keys + 1) - starts))
     return Chain.of(Bin(0, cells.candidates.size, 40, (19, 59), 80), 2, Fraction(1, 2), lambda i: placed[i - 1])
 
 
@@ -262,4 +262,4 @@ def test_shares_of_a_width_are_exact():
     rng = np.random.default_rng(2)
     digits, widths = rng.integers(0, 1 << 40, 500), rng.integers(1, 1 << 62, 500) >> rng.integers(0, 61, 500)
     exact = [(int(d) * int(w)) >> 40 for d, w in zip(digits, widths, strict=True)]
-    assert rank_windows._share(digits, widths).tolist() == exact
+    assert quantile_trees._share(digits, widths).tolist() == exact

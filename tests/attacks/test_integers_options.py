@@ -92,7 +92,8 @@ def ranks(n, p, confidence, options):
     """The ranks that an interval rests on, before its ends are moved out by what they may miss."""
     request = public_size(4000, read_question("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
     made = quantile_intervals.IntervalRanks.of(max(n, 0), p, confidence, request.epsilon / 4, request)
-    return made.low + request.rows * made.steps, made.high - request.rows * made.steps, request
+    ((low, high),) = made.ranks
+    return low + request.rows * made.steps, high - request.rows * made.steps, request
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 import uptack as ut
 from uptack import SeededEntropy
 from uptack.errors import InvalidArgument
-from uptack.ranks.rank_options import DEPENDENT
+from uptack.ranks.rank_data import DEPENDENT
 
 
 def test_a_list_of_groups_has_an_end():

@@ -12,7 +12,7 @@ import pytest
 
 import uptack as ut
 from tests.answers import categories, part_size
-from uptack.statistics.column_options import in_memory
+from uptack.table.arguments import MEASURED, as_column
 from uptack.table.opening import open_table
 from uptack.table.values.entrance import column, field, matrix, numbers
 
@@ -63,7 +63,7 @@ def test_whole_numbers(name):
     found = column("x", WHOLE[name])
     assert found.kind == "integer"
     assert sorted(found.floats()) == [1, 2, 3]
-    assert in_memory(WHOLE[name]).integers
+    assert as_column("x", WHOLE[name], MEASURED).integers
     assert [type(label) for label in found.codes()[0]] == [int] * 3
     values, _ = found.numbers()
     assert values.dtype in (np.int64, np.uint64)
@@ -96,7 +96,7 @@ def held(data):
 
 @pytest.mark.parametrize("name", HOLES)
 def test_one_missing_row_makes_no_floats_of_the_others(name):
-    data = in_memory(HOLES[name])
+    data = as_column("x", HOLES[name], MEASURED)
     assert data.integers
     assert not data.finite()
     assert held(data.drop()).tolist() == [BIG + 1, BIG + 3]

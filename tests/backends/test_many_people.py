@@ -18,7 +18,7 @@ from uptack.densities.fourier import DensityBox, counted
 from uptack.densities.kernel_density import Bins
 from uptack.reach import people_range
 from uptack.reach.interquantile_range import PeopleRange
-from uptack.statistics import tail_counts
+from uptack.statistics import frames
 from uptack.table import search, unit
 from uptack.table.engine.order import QueryScans
 from uptack.table.memory import order
@@ -71,7 +71,7 @@ def answers(kept, one):
 
 def give_many(monkeypatch):
     """Everybody has many units from here on."""
-    for module in (unit, people_range, tail_counts):
+    for module in (unit, people_range, frames):
         monkeypatch.setattr(module, "U", MANY)
 
 
@@ -155,7 +155,7 @@ def in_memory(one):
     column = people_column(table["y"], table["who"].astype(int), 90)
     found = column.order([(5, 9), (80, 88)])
     values, up_to = column.order([(0, 91)]).jumps(0, 91)
-    ends = tail_counts.Tails.read(column, 3, 1, 1)
+    ends = frames.Tails.read(column, 3, 1, 1)
     return (
         found.at(np.r_[-1:1, 5:10, 80:89, 91:93]).tolist(),
         [(v, Fraction(int(f), one)) for v, f in zip(*found.jumps(5, 9), strict=True)],

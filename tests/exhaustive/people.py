@@ -9,7 +9,7 @@ import numpy as np
 from tests.helpers import people_column
 from uptack.mechanisms.inverse_sensitivity import Boxes, Refusal
 from uptack.noise import MachineNumbers
-from uptack.statistics import means, midhinges, quantiles, ranges, trimeans
+from uptack.statistics import means, quantiles, quartile_means, scales
 
 VALUES = (1.0, 3.0, 7.0)
 LATTICE = MachineNumbers(3, 2)
@@ -51,16 +51,16 @@ FOLLOWING = {
     "trimmed mean": means._trimmed(Fraction(1, 4)),
     "trimmed mean 2/5": means._trimmed(Fraction(2, 5)),
     "winsorized mean": means._winsorized(Fraction(1, 4)),
-    "midhinge": midhinges._midhinge(),
-    "trimean": trimeans._trimean(),
-    "iqr": ranges.statistic(Fraction(1, 4), Fraction(3, 4)).near,
-    "interquantile range": ranges.statistic(HALF, Fraction(3, 5)).near,
+    "midhinge": quartile_means._midhinge(),
+    "trimean": quartile_means._trimean(),
+    "iqr": scales.statistic(Fraction(1, 4), Fraction(3, 4)).near,
+    "interquantile range": scales.statistic(HALF, Fraction(3, 5)).near,
 }
 """Statistics whose ranks may follow a secret number of people."""
 
 STATISTICS = FOLLOWING | {
-    "iqr": ranges.statistic(Fraction(1, 4), Fraction(3, 4)),
-    "interquantile range": ranges.statistic(Fraction(1, 10), Fraction(9, 10)),
+    "iqr": scales.statistic(Fraction(1, 4), Fraction(3, 4)),
+    "interquantile range": scales.statistic(Fraction(1, 10), Fraction(9, 10)),
 }
 
 

@@ -9,8 +9,7 @@ import pytest
 from flint import ctx
 
 from uptack.discrete import minimax_count_mechanism, optimal_count_mechanism
-from uptack.discrete.count_mechanism import TOTAL
-from uptack.discrete.optimal_mechanisms import Problem, minimax_program
+from uptack.discrete.count_mechanism import TOTAL, Problem, minimax_program
 from uptack.exact import ball, lower
 from uptack.noise import IntegerLaplace
 from uptack.random_dp import bare_cells, failure_probability, is_predictive, proportion_is_bare

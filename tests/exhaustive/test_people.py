@@ -25,8 +25,8 @@ from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
 from uptack.reach.interquantile_range import PeopleRange
-from uptack.statistics.frame_sums import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.statistics.frames import ColumnFrame
+from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.statistics.variances import std, variance
 from uptack.table.arguments import as_column
 from uptack.table.ids import Owners
@@ -107,7 +107,7 @@ def test_one_row_each_is_the_column_itself():
 def test_the_axioms_hold_for_people(name, at_most):
     """1, 2 and 3 for replaced people, and 3 for one who comes or goes, with ranks of a public n."""
     n, steps = 3, 4
-    reaches = {t: STATISTICS[name].build(column(t, at_most), n, steps, 1) for m in (2, 3) for t in tables(m, ALL)}
+    reaches = {t: STATISTICS[name].reach(column(t, at_most), n, steps, 1) for m in (2, 3) for t in tables(m, ALL)}
     ends = {t: r.intervals(steps) for t, r in reaches.items()}
     for table, (low, high) in ends.items():
         assert low[0] == reaches[table].value == high[0]
@@ -181,7 +181,7 @@ def test_a_range_that_splits_whole_people_is_caught():
 def law(statistic, table, n, *, at_most=None, secret=False, failure=Fraction(1, 100), steps=9):
     """The exact law of a release that looks at n for its ranks."""
     data = column(table, at_most)
-    reach = statistic.build(data, n, steps, 1)
+    reach = statistic.reach(data, n, steps, 1)
     shells = boxes([reach], steps, LATTICE, nonnegative=statistic.scale)
     return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, data.count()), secret, failure)))
 
@@ -219,7 +219,7 @@ def test_people_who_drop_out_for_lack_of_a_value_are_private(name):
         rows = [values[i] or (np.nan,) for i in table]
         present = column(rows).drop()
         statistic, n = FOLLOWING[name], present.count()
-        shells = boxes([statistic.build(present, n, 9, 1)], 9, LATTICE, nonnegative=statistic.scale)
+        shells = boxes([statistic.reach(present, n, 9, 1)], 9, LATTICE, nonnegative=statistic.scale)
         return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, n), True, Fraction(1, 100))))
 
     laws = {t: of(t) for t in tables_}
@@ -248,7 +248,7 @@ def test_planted_faults_are_caught(planted):
             data = as_column("x", np.array([v for person in table for v in person]))
         if planted == "units of two people":
             data = Doubled(data.table, data.expr, data.kind)
-        shells = boxes([STATISTICS["median"].build(data, 3, 9, 1)], 9, LATTICE)
+        shells = boxes([STATISTICS["median"].reach(data, 3, 9, 1)], 9, LATTICE)
         laws[table] = Law(shells, RHO**2 if planted == "a decay too fast" else RHO)
     assert not private(laws, of_replaced(laws), RHO**-2)
 
@@ -278,7 +278,7 @@ def test_one_number_per_person_is_private(how):
         whose = Owners(codes, len(table), ("id",))
         fields = {"x": field("x", rows), "place": field("place", np.arange(rows.size))}
         each = MemoryTable.of(fields, whose).column("x").per_person(how, "place" if how == "last" else None)
-        shells = boxes([statistic.build(each, 3, 9, 1)], 9, LATTICE, nonnegative=True)
+        shells = boxes([statistic.reach(each, 3, 9, 1)], 9, LATTICE, nonnegative=True)
         return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(3, 3), False, Fraction(1, 100))))
 
     laws = {t: of(t) for t in tables(3, few)}

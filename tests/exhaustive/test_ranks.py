@@ -11,13 +11,11 @@ from tests.exhaustive.test_inverse import LATTICE, assert_private, law
 from uptack.account import observed_by
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import IntegerLaplace
-from uptack.ranks import kendall_counts
-from uptack.ranks.concordant_pairs import concordance, exceedance, smaller_before, square_sum
-from uptack.ranks.kendall_counts import net_counts
-from uptack.ranks.normal_laplace import tail
-from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum
+from uptack.ranks import pair_counts
+from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum, tail
+from uptack.ranks.pair_counts import concordance, exceedance, net_counts, smaller_before, square_sum
 from uptack.ranks.rank_tests import broken_ties, tail_of
-from uptack.ranks.superiority_weight import weight
+from uptack.ranks.superiority import weight
 from uptack.reach.group_difference import Difference, PairwiseShift
 from uptack.reach.l_statistics import quantile_rank
 
@@ -130,7 +128,7 @@ def test_counts_of_all_columns_are_those_of_each_two(monkeypatch):
         assert found == 10 - 2 * sum(a > b for a, b in itertools.combinations(order, 2))
     rng = np.random.default_rng(2)
     for n, cells in itertools.product((0, 1, 2, 3, 64, 500, 1500), (1, 1 << 18)):
-        monkeypatch.setattr(kendall_counts, "CELLS", cells)
+        monkeypatch.setattr(pair_counts, "CELLS", cells)
         levels = (1, 2, n // 4 + 1, 10**9)
         table = np.column_stack([*(rng.integers(0, level, n) for level in levels), np.sort(rng.normal(size=n))])
         table = np.where(table == 0, rng.choice([0.0, -0.0], table.shape), table)
@@ -175,7 +173,7 @@ def test_superiority_with_public_labels(spied, missing):
 
 
 def test_the_weight_is_bounded_as_proved_for_all_sizes():
-    """The three bounds of `uptack.ranks.superiority_weight`, worked out exactly."""
+    """The three bounds of `uptack.ranks.superiority`, worked out exactly."""
     for u, v in itertools.product(range(60), repeat=2):
         h = weight(u, v)
         assert h * 2 * max(u, v) <= 2
@@ -200,10 +198,10 @@ def difference(a, b, together):
 
 
 def shift(a, b, moves, public=None):
-    kendall_counts = len(a) * len(b)
+    most = len(a) * len(b)
     h = weight(len(a), len(b))
     step = Fraction(2 * max(public)) if public else Fraction(moves) / h if h else None
-    bears = -1 if step is None else -(-kendall_counts // step) - 1
+    bears = -1 if step is None else -(-most // step) - 1
     reach = PairwiseShift(
         np.array(a, float), np.array(b, float), step or Fraction(1), STEPS, LATTICE.values, LATTICE.top
     )
@@ -317,7 +315,7 @@ def test_signed_ranks(spied, secret):
 
 @pytest.mark.parametrize("groups", ["ab", "abc"])
 def test_several_groups(spied, monkeypatch, groups):
-    monkeypatch.setattr("uptack.ranks.kruskal.DRAWS", 1)
+    monkeypatch.setattr("uptack.ranks.rank_tests.DRAWS", 1)
     found = {}
     for n, relation in itertools.product((3, 4), (ut.SUBSTITUTE, ut.ADD_REMOVE)):
         for values in itertools.combinations(APART[:5], n):

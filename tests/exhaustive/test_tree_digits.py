@@ -16,10 +16,8 @@ from tests.helpers import FALSE_ALARM
 from uptack.account import Account
 from uptack.mechanisms.quantile_tree import Tree
 from uptack.noise import SeededEntropy
-from uptack.statistics.ecdf import _between
-from uptack.statistics.quantile_cells import Candidates
-from uptack.statistics.rank_windows import BITS, WindowRows
-from uptack.statistics.running_noise import RunningNoise
+from uptack.statistics.ecdf import RunningNoise, _between
+from uptack.statistics.quantile_trees import BITS, Candidates, WindowRows
 from uptack.table.arguments import as_column
 
 

@@ -35,7 +35,7 @@ def law(source, statistic):
     """The law of an order statistic of the column x, where rows without a value are dropped."""
     present = source.column("x").drop()
     n = present.count()
-    shells = boxes([statistic.build(present, n, STEPS, 1)], STEPS, LATTICE, nonnegative=statistic.scale)
+    shells = boxes([statistic.reach(present, n, STEPS, 1)], STEPS, LATTICE, nonnegative=statistic.scale)
     return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, n), True, FAILURE)))
 
 

@@ -39,7 +39,7 @@ def _declared():
 
 
 def _built(statistic):
-    return lambda t, n, steps=9, rows=1: statistic.build(as_column("x", np.array(t)), n, steps, rows)
+    return lambda t, n, steps=9, rows=1: statistic.reach(as_column("x", np.array(t)), n, steps, rows)
 
 
 STATISTICS = _declared() | {

@@ -25,7 +25,7 @@ from uptack.mechanisms.matrix_laplace import TraceNoise
 from uptack.noise import IntegerLaplace
 from uptack.noisy_size import NoisySize
 from uptack.privacy import Privacy, loss
-from uptack.ranks.pairwise_correlations import CorrelationMatrix
+from uptack.ranks.correlations import CorrelationMatrix
 from uptack.ranks.rank_tests import RankTest
 from uptack.regression.coefficients import LinearErrors, RegressionRelease
 from uptack.release import Advice, NoReply, Release

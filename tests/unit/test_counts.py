@@ -10,8 +10,7 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy, assert_fits
 from uptack.discrete import count, minimax_count_mechanism, optimal_count_mechanism, risk_body
-from uptack.discrete.count_mechanism import TOTAL, CountMechanism, growth, is_private, repair
-from uptack.discrete.optimal_mechanisms import Problem, minimax_program
+from uptack.discrete.count_mechanism import TOTAL, CountMechanism, Problem, growth, is_private, minimax_program, repair
 from uptack.noise import IntegerLaplace, SeededEntropy
 
 DISTANCES = np.abs(np.subtract.outer(np.arange(71), np.arange(71))).astype(float)

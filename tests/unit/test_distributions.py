@@ -97,7 +97,8 @@ def test_an_interval_of_a_quantile_holds_where_rows_of_a_person_are_copies(peopl
     n, confidence = sum(people), Fraction(9, 10)
     question = read_question("median", 50, {"rows_per_person": 6})
     ends = IntervalRanks.of(n, p, confidence, Fraction(20), question)
-    low, high = ends.low + 6 * ends.steps, ends.high - 6 * ends.steps
+    ((low, high),) = ends.ranks
+    low, high = low + 6 * ends.steps, high - 6 * ends.steps
     law = rows_up_to(people, float(p))
     assert law[: max(low, 0)].sum() + law[high:].sum() <= float(1 - confidence) * 8 / 10
 

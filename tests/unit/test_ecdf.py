@@ -10,7 +10,7 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace, SeededEntropy
-from uptack.statistics.running_noise import RunningNoise
+from uptack.statistics.ecdf import RunningNoise
 
 X = np.random.default_rng(3).lognormal(size=20_000)
 MADE = ut.ecdf(X, epsilon=1, entropy=SeededEntropy(1)).value

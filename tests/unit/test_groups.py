@@ -20,8 +20,7 @@ import uptack as ut
 from tests.helpers import CountingEntropy, assert_fits
 from uptack.account import AssumptionFailed
 from uptack.discrete.categories import Capped, Screen, numbered
-from uptack.discrete.histograms import histogram
-from uptack.discrete.private_count import count
+from uptack.discrete.histograms import count, histogram
 from uptack.grouping import DEPENDENT, grouped, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss

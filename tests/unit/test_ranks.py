@@ -10,8 +10,8 @@ from scipy import stats
 import uptack as ut
 from uptack.cli import main
 from uptack.errors import InvalidArgument
-from uptack.ranks.normal_laplace import half_width, tail
-from uptack.ranks.pairwise_correlations import nearest
+from uptack.ranks.correlations import nearest
+from uptack.ranks.null_laws import half_width, tail
 
 RNG = np.random.default_rng(5)
 N = 900

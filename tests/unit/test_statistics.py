@@ -17,9 +17,8 @@ from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
 from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
-from uptack.statistics.quantile_cells import Candidates, Cells, choices
 from uptack.statistics.quantile_intervals import on_grid
-from uptack.statistics.rank_windows import WindowRows, below
+from uptack.statistics.quantile_trees import Candidates, Cells, WindowRows, below, choices
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
 

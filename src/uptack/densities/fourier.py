@@ -41,10 +41,8 @@ from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import COUNT_SHARE, Question, public_size, read_question
-from uptack.statistics.joint_quantiles import quantiles
-from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.statistic import least_n
+from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, public_size, read_question
+from uptack.statistics.quantiles import quantiles
 from uptack.table.memory.counts import added
 from uptack.table.protocol import Columns
 from uptack.table.reads import POINTS
@@ -127,7 +125,7 @@ def private_box(columns: Columns, n: int, question: Question, rows: Fraction) ->
     outward = NORMAL_REACH / -NormalDist().inv_cdf(float(tail))
     lows, highs, d = [], [], len(columns)
     for data, part in zip(columns, question.split(*[Fraction(1, d)] * d), strict=True):
-        ends = quantiles(data, n, (tail, 1 - tail), replace(part, granularity=None), quantile_statistic)
+        ends = quantiles(data, n, (tail, 1 - tail), replace(part, granularity=None))
         if ends.value is None:  # what it says of ε is about a part of it
             return replace(ends, advice=ends.advice and replace(ends.advice, epsilon=None))
         a, b = (float(v) for v in ends.value)

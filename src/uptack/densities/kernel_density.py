@@ -25,8 +25,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
-from uptack.statistics.joint_quantiles import quantiles
-from uptack.statistics.quantiles import statistic
+from uptack.statistics.quantiles import quantiles
 from uptack.table.protocol import Columns
 from uptack.table.reads import POINTS
 from uptack.table.unit import roomy
@@ -258,7 +257,7 @@ def _private_bandwidths(
     """
     d, ends = len(columns), []
     for values in columns:
-        found = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d), statistic)
+        found = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d))
         if found.value is None:
             return replace(found, advice=found.advice and _for_all(found.advice, BANDWIDTH_SHARE / d))
         ends.append(found.value)

@@ -1,4 +1,4 @@
-"""Public cells of a histogram: between edges, one per key, or by the calendar."""
+"""Public cells of a histogram: between edges of numbers or times, one per key, or by the calendar."""
 
 from __future__ import annotations
 
@@ -12,13 +12,100 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.discrete.domains import Domain
-from uptack.discrete.time_binning import TimeEdges, time_edges
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import distinct
 from uptack.table.protocol import Column
+from uptack.table.values.calendar import CALENDAR, label, tick_edges
 from uptack.table.values.entrance import HELD, column
-from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.field import Field
+from uptack.table.values.kinds import NUMERIC, Kind
+from uptack.table.values.times import DAY, Form, Ticks
+
+
+@dataclass(frozen=True)
+class TimeEdges:
+    """Cells [e₀, e₁), [e₁, e₂), … of ticks, the last one with its right end unless they are units of the calendar."""
+
+    edges: Ticks
+    clamp: bool
+    form: Form
+    every: str | None
+
+    @property
+    def cells(self) -> tuple[Hashable, ...]:
+        """Units by their first day or hour; other cells by the times at their ends."""
+        if self.every is not None:
+            return tuple(label(int(tick), self.every, self.form) for tick in self.edges[:-1])
+        dated = self.form.word == "date" and not np.any(self.edges % DAY)
+        form = Form("clock") if self.form.word == "date" and not dated else self.form
+        return tuple(itertools.pairwise(form.show(int(tick)) for tick in self.edges))
+
+    def places(self, x: Any) -> Integers:
+        """The cell of every row, of a column or of a batch of ticks; -1 where there is none."""
+        if isinstance(x, Field):
+            ticks, gone = x.ticks()
+            edges: Any = self.edges
+        else:
+            ticks, gone, edges = x, np.isnan(x), self.edges.astype(np.float64)
+        last = len(edges) - 2
+        place = np.where(gone, last + 1, np.searchsorted(edges, ticks, side="right") - 1)
+        if self.every is None:
+            place = np.where((ticks == edges[-1]) & ~gone, last, place)
+        return np.clip(place, 0, last) if self.clamp else np.where((place >= 0) & (place <= last), place, -1)
+
+
+def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) -> TimeEdges | None:
+    """The cells between edges that are times or durations; None where edges and data are numbers."""
+    found = tick_edges(edges, every)
+    if found is None:
+        if form is not None:
+            must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.held}"
+            raise InvalidArgument("edges", must, checks.outline(edges))
+        if every is not None:
+            raise InvalidArgument("every", "left out where edges are numbers", repr(every))
+        return None
+    said, ticks = found
+    if form is None:
+        raise InvalidArgument("x", "a column of times or durations, as the edges are", "one of another kind")
+    if not all(one.fits(form) for one in said):
+        fix = "Edges have a zone only where the column has one, and are durations where it holds such."
+        raise InvalidArgument("edges", f"{form.held}, as x holds", "others", fix)
+    return TimeEdges(ticks, clamp, form, every)
+
+
+def check_every(every: object, keys: object, kind: Kind) -> None:
+    """Whether units of the calendar go together with what else was said, and with the kind of the column."""
+    if every is None:
+        return
+    checks.choice("every", every, CALENDAR)
+    if keys is not None:
+        fix = "Units of the calendar are the cells."
+        raise InvalidArgument("keys", "left out where every is given", "some", fix)
+    if kind == "duration":
+        raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
+
+
+def check_by_itself(x: Any, edges: object, keys: object, every: object) -> None:
+    """In a table, no time or duration is counted by itself."""
+    if not isinstance(x, Column) or x.form is None or edges is not None or every is not None:
+        return
+    if keys is not None:
+        what, fix = HELD[x.kind]
+        raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
+    if x.form.kind == "duration":
+        raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
+    fix = "Pass every='month', or another unit of the calendar, or edges."
+    raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
+
+
+def by_calendar(x: Column, every: str | None) -> Column:
+    """A column as counts of unknown categories take it: times by units of the calendar."""
+    if every is None:
+        return x
+    if x.kind != "time":
+        raise InvalidArgument("every", "left out for a column that holds no times", repr(every))
+    return x.floored(every)
 
 
 @dataclass(frozen=True)

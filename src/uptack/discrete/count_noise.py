@@ -1,4 +1,4 @@
-"""Noise for tables of counts, and an exact binomial draw.
+"""Noise for tables of counts, and how far off a count will be.
 
 When a row is replaced, one cell of a table rises by one and another falls by one. The two directions may be hidden
 unequally, which is what `SkewedLaplace` is for.
@@ -6,18 +6,19 @@ unequally, which is what `SkewedLaplace` is for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from flint import arb
 
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, working
-from uptack.noise import Entropy, Geometric, IntegerLaw
+from uptack.noise import Entropy, Geometric, IntegerLaplace, IntegerLaw
 from uptack.noise.integer_laplace import LARGEST_SCALE, check_scale
 from uptack.noise.integer_laws import Integers
-from uptack.privacy import Adjacency
+from uptack.privacy import Adjacency, Privacy
 
 GUARD = 128
 """Bits of working precision beyond the digits of U that a binomial draw compares."""
@@ -135,3 +136,22 @@ def _place(trials: int, chance: Real, drawn: int, bits: int) -> int | None:
                 return None
             term *= odds * (trials - k) / (k + 1)
     return trials
+
+
+LIKELY = Fraction(95, 100)
+
+
+def one_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """The noise of a single count, with 95% confidence."""
+    law = IntegerLaplace(cost.adjacency.rows_per_person / cost.exact_epsilon)
+    return f"within ±{_cap(given) * law.interval(LIKELY)[1]}"
+
+
+def each_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """The noise of each cell of a histogram, with 95% confidence."""
+    return f"each count within ±{_cap(given) * cell_noise(cost.exact_epsilon, cost.adjacency).interval(LIKELY)[1]}"
+
+
+def _cap(given: Mapping[str, Any]) -> int:
+    """How many rows of one person count, or how many of her categories."""
+    return int(given.get("at_most") or 1)

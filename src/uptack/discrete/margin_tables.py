@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.cells_per_person import stated
+from uptack.discrete.categories import stated
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Mechanism
-from uptack.discrete.categories import table_moves
-from uptack.discrete.cells_per_person import stated
+from uptack.discrete.categories import stated, table_moves
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, domain_size, places
 from uptack.discrete.histograms import CountNoise, in_steps

@@ -25,8 +25,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
-from uptack.statistics.joint_quantiles import quantiles
-from uptack.statistics.quantiles import statistic as quantile_statistic
+from uptack.statistics.quantiles import quantiles
 from uptack.table.arguments import column_field, matrix_fields
 from uptack.table.ids import numbered
 from uptack.table.memory.table import MemoryTable
@@ -322,7 +321,7 @@ def _measured(design: Design, data: TrainingRows, rows: int, question: Question)
     places: list[tuple[float, float]] = []
     for part, values in columns:
         own = question.worth(question.epsilon * part)
-        made = quantiles(data.column(values), rows, QUARTILES, own, quantile_statistic)
+        made = quantiles(data.column(values), rows, QUARTILES, own)
         if made.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
             return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))

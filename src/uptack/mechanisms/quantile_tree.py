@@ -45,7 +45,7 @@ WIDEST = 17
 
 
 class RankedRows(Protocol):
-    """n rows as candidates, looked at around some ranks only: `uptack.statistics.rank_windows.WindowRows`."""
+    """n rows as candidates, looked at around some ranks only: `uptack.statistics.quantile_trees.WindowRows`."""
 
     n: int
 

@@ -18,7 +18,7 @@ from uptack.reach import LStatistic
 from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.propose_test import SCALE_SLOPE
+from uptack.statistics.statistic import SCALE_SLOPE
 from uptack.table.exact_sum import SCALE
 from uptack.table.memory.order import selected
 from uptack.table.unit import ROW

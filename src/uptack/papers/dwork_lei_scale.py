@@ -23,8 +23,8 @@ from uptack.reach.l_statistics import quartiles
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.propose_test import SCALE_SLOPE
-from uptack.statistics.statistic import least_n
+from uptack.statistics.column_options import least_n
+from uptack.statistics.statistic import SCALE_SLOPE
 from uptack.table.values.entrance import column
 
 HOW = "Dwork and Lei's grids"

@@ -10,15 +10,14 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.ranks.contrast_draws import EXAMPLE, Contrast, contrast
-from uptack.ranks.rank_options import LabelOptions, sampling_note
+from uptack.ranks.contrasts import EXAMPLE, Contrast, contrast
+from uptack.ranks.rank_data import LabelOptions, sampling_note
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.statistics.column_options import least_n
 from uptack.statistics.frames import enough
-from uptack.statistics.mean_intervals import DOUBT, MeanInterval
-from uptack.statistics.means import RECIPES
+from uptack.statistics.means import DOUBT, RECIPES, MeanInterval
 from uptack.statistics.moments import HOW, Moments, clipping, framed
-from uptack.statistics.statistic import least_n
 from uptack.table.reads import LABELLED
 
 HALF = Fraction(1, 2)

@@ -1,4 +1,36 @@
-"""Superiority: how often a row of one group exceeds one of the other. Mann and Whitney's U as a share."""
+"""Superiority: how often a row of one group exceeds one of the other. Mann and Whitney's U as a share.
+
+**The weight of a pair where the sizes of both groups are secret.**
+
+Let S = Σ sgn(x_i - y_j) over the n₁·n₀ pairs of two groups, N = n₁ + n₀, L the larger size and s the smaller. Take
+
+    F = h·S,  h = 1/L for L ≥ 8s/3,  h = (7/4 - 9L/(64s))/N otherwise,  F = 0 without rows.
+
+Both pieces meet at L = 8s/3 with equal slopes. As a function of q = L/N, φ = N·h is concave in the inner piece, and its
+tangent there is that of the convex 1/q. So φ ≤ 1/q everywhere, h ≤ 1/L, and φ falls in q.
+
+**Theorem.** F moves by at most
+
+1. 2, where a row gets another value in its group;
+2. 7/4, where a row moves to the other group, with any value;
+3. 3/2, where a row comes to a group, or goes.
+
+*Proof.* 1. S moves by at most 2L, and h·2L ≤ 2.
+
+2. The sizes go from (u + 1, v) to (u, v + 1). The pairs without the row are u·v, and S has v pairs with it before and u
+after. So F moves by at most B = |h₂ - h₁|uv + h₁v + h₂u. B is the same for the way back, so let u ≥ v: then h₂ ≥ h₁, or
+u = v, h₁ = h₂ and B < 7/4. Inner piece: N(h₂ - h₁) = (9/64)·N/(v(v + 1)), and all of it adds up to B = 7/4 - (7/4 +
+9/64)/N. Outer piece: B = 2v/(u + 1) + 1 ≤ 7/4. Between the two h₁ = 1/(u + 1) is more than the inner formula says, and
+its factor in B, v(1 - u), is not positive: so B is at most what the inner piece gives.
+
+3. The sizes go from (u, v) to (u + 1, v), and F moves by at most A = |h₂ - h₁|uv + h₂v. If u ≥ v: inner piece, with
+q = u/(u + v), A ≤ (7/4)(1 - q²) - (9/64)q² < 1.28; outer piece A = 2v/(u + 1) ≤ 3/4; in between as in 2. If u < v and
+h₂ ≥ h₁: A = h₂v(u + 1) - h₁uv ≤ (7/4 + 9/64)·q² ≤ 1 with q = v/(u + v) ≤ 8/11 (inner), and 1 (outer). If u < v and
+h₂ ≤ h₁: the larger share falls, φ rises, so h₂ ≥ h₁N/(N + 1), and A ≤ h₁v(u/(N + 1) + 1) ≤ φ·q·(2 - q) ≤ 2 - q. ∎
+
+So (F, (n₁ - n₀)/8, 3N/8) moves by at most 2 in ℓ1, whatever one row becomes: the sizes are free. For balanced groups φ
+is 1.61: the noise is as if S had a sensitivity of 1.24·N.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +45,44 @@ from uptack.exact import Rational, read
 from uptack.mechanisms.additive_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
-from uptack.ranks.concordant_pairs import exceedance
-from uptack.ranks.normal_laplace import half_width
-from uptack.ranks.rank_data import Samples, public_groups, samples
-from uptack.ranks.rank_options import (
+from uptack.ranks.null_laws import half_width
+from uptack.ranks.pair_counts import exceedance
+from uptack.ranks.rank_data import (
     GRID,
     LOUDEST,
     PUBLIC_LABELS,
     LabelOptions,
+    Samples,
     labels_are_public,
     open_account,
+    public_groups,
+    samples,
     sampling_note,
 )
-from uptack.ranks.superiority_weight import DIFFERENCE, MOVES, TOTAL, weight
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
 from uptack.table.reads import LABELLED
+
+MOVES = 2
+"""What (F, (n₁ - n₀)/8, 3N/8) moves by at most."""
+DIFFERENCE, TOTAL = Fraction(1, 8), Fraction(3, 8)
+"""The weights of n₁ - n₀ and of N."""
+
+
+def weight(first: int, second: int) -> Fraction:
+    """h(n₁, n₀), exactly.
+
+    >>> weight(3, 8), weight(5, 5), weight(0, 0)
+    (Fraction(1, 8), Fraction(103, 640), Fraction(0, 1))
+    """
+    large, small = max(first, second), min(first, second)
+    if large == 0:
+        return Fraction(0)
+    if 3 * large >= 8 * small:
+        return Fraction(1, large)
+    return (Fraction(7, 4) - Fraction(9 * large, 64 * small)) / (large + small)
+
 
 HOW = "integer noise on the count of pairs"
 EXAMPLE = {"groups": (1, 0)}
@@ -130,7 +183,7 @@ def superiority(
 
     **Theorem.** The release is ε-differentially private. *Where the label is part of the row*, the sizes of both groups
     are secret. With S = Σ sgn(x_i - y_j) over all pairs, (h·S, (n₁ - n₀)/8, 3(n₁ + n₀)/8) moves by at most 2 in ℓ1
-    whatever one row becomes, comes or goes (`uptack.ranks.superiority_weight` has h and the proof). So integer noise of
+    whatever one row becomes, comes or goes (`uptack.ranks.superiority` has h and the proof). So integer noise of
     scales 2g/ε, 16g/ε and 16g/3ε is private. h·S is rounded to multiples of 2^-16, and may move by one of them more.
     *With public labels* (`public_labels=True`) a replaced value moves S by at most 2·max(n₁, n₀). Where values may be
     missing, a value that goes moves S by at most max(n₁, n₀) and one number of values by 1, so with S/max(n₁, n₀) these

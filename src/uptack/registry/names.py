@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HOMES = (
     "uptack.statistics",
-    "uptack.discrete.private_count",
+    "uptack.discrete.histograms",
     "uptack.discrete.histograms",
     "uptack.discrete.margin_tables",
     "uptack.discrete.sparse_histograms",

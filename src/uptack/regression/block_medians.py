@@ -51,7 +51,7 @@ from uptack.regression.block_fits import BEYOND
 from uptack.release import Advice, EachNoise
 from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.release_methods import run
+from uptack.statistics.statistic import run
 from uptack.table.arguments import as_column
 from uptack.table.exact_sum import Floats
 

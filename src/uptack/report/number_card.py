@@ -65,7 +65,7 @@ from uptack.report.pictures import (
 )
 from uptack.report.text import TextStyle, between
 from uptack.session import Request
-from uptack.statistics.joint_quantiles import CANDIDATES
+from uptack.statistics.quantiles import CANDIDATES
 from uptack.table.values.calendar import edges_between
 from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, spoken
 

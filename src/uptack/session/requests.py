@@ -22,7 +22,7 @@ from uptack.registry import Declaration, find
 from uptack.registry.options import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
-from uptack.statistics.order_statistic_errors import buys_size, ranks
+from uptack.statistics.statistic import buys_size, ranks
 from uptack.table.conditions import Condition
 from uptack.table.protocol import Table
 from uptack.table.reads import Grouped, named_groups

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from uptack import checks, interrupts
-from uptack.discrete.crosstabs import as_crosstab
+from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
 from uptack.display.align import aligned
 from uptack.errors import InvalidArgument, UptackError

@@ -10,7 +10,7 @@ from uptack.registry.names import declared_in
 from uptack.statistics.column_options import Options
 from uptack.statistics.means import mean, trimmed_mean, winsorized_mean
 from uptack.statistics.quantiles import median, quantile
-from uptack.statistics.ranges import interquantile_range, iqr
+from uptack.statistics.scales import interquantile_range, iqr
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -1,21 +1,16 @@
-"""What is asked of one column, checked before any data is read.
+"""What is asked of one column: options as a `Question`, the data as a column of numbers, and its public number of rows.
 
-The number of rows, as everybody may know it: as it is, or with noise that is paid for.
-
-The data of a statistic as a plain column of numbers.
-
-Times and durations out of an account: what was found in ticks, in the form of its column.
-
-Options in times and durations: read by what they are, and compared with the column when its type is known.
+Options are checked before any data is read. Times and durations are ticks inside, and are shown in the form of their
+column; options that are given as times are compared with the column when its type is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -45,48 +40,33 @@ def named_duration(step: Any) -> Any:
 
 def in_ticks(value: Any) -> Any:
     """A time or a duration as its ticks; anything else as it is."""
-    found = spoken(value)
-    return value if found is None else found.ticks
-
-
-def read_time_options(granularity: Any, plausible: Any, missing: Any) -> tuple[tuple[str, Spoken | None], ...]:
-    """What was given of times, durations and numbers: whether it fits the column is found when that is known."""
-    found: list[tuple[str, Spoken | None]] = []
-    if granularity is not None:
-        found.append(("granularity", spoken(named_duration(granularity))))
-    if plausible is not None:
-        found += [("plausible", spoken(end)) for end in plausible]
-    if missing not in WORDS:
-        found.append(("missing", spoken(missing)))
-    return tuple(found)
+    time = spoken(value)
+    return value if time is None else time.ticks
 
 
 SAID = {"duration": "a duration", "clock": "a time without a zone", "utc": "a time with a zone"}
 
 
-def check_times(told: Sequence[tuple[str, Spoken | None]], form: Form | None) -> None:
+def check_times(options: Sequence[tuple[str, Spoken | None]], form: Form | None) -> None:
     """Refuses an option of another kind than the column: by what was said, and by the column's type."""
-    for name, said in told:
+    for name, said in options:
         wanted = form if form is None or name != "granularity" else form.spread
         if form is None and said is not None:
             raise InvalidArgument(name, "a number for a column of numbers", SAID[said.word])
         if form is not None and (said is None or not said.fits(wanted)):
-            what = "a duration, such as 'day' or timedelta(hours=1)," if wanted != form else _such_as(form)
+            what = {"duration": "a duration, such as timedelta(hours=1),", "utc": "a time, such as date(2024, 2, 29),"}
+            must = what.get(form.word, "a time without a zone")
+            must = "a duration, such as 'day' or timedelta(hours=1)," if wanted != form else must
             got = "a number" if said is None else SAID[said.word]
-            raise InvalidArgument(name, f"{what} for a column of {form.held}", got)
-
-
-def _such_as(form: Form) -> str:
-    if form.word == "duration":
-        return "a duration, such as timedelta(hours=1),"
-    return "a time, such as date(2024, 2, 29)," if form.word == "utc" else "a time without a zone"
+            raise InvalidArgument(name, f"{must} for a column of {form.held}", got)
 
 
 CENTURIES = (in_ticks("1900-01-01") * 1.0, in_ticks("2100-01-01") * 1.0)
 """What is plausible of a time if nobody says. For a median of a year's dates at ε = 1, n = 110: 87% of draws are a
 reply, and 52% without it."""
 
-WORDS = ("error", "low", "high", "drop")
+WORDS: dict[object, float | str | None] = {"error": None, "low": -LARGEST, "high": LARGEST, "drop": "drop"}
+"""What stands in for a missing value, by its word."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +80,7 @@ class ShownNoise:
     @property
     def confidence(self) -> Rational:
         """The confidence of what is shown: the one that an interval was paid for at, where it was."""
-        found: Rational = getattr(self.noise, "confidence", SHOWN)
-        return found
+        return getattr(self.noise, "confidence", SHOWN)
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The ends, rounded outward to what the form can show."""
@@ -111,12 +90,12 @@ class ShownNoise:
         return [self.form.show(float(end), -1) for end in low], [self.form.show(float(end), 1) for end in high]
 
 
-def in_form(form: Form, found: Outcome[Any]) -> Outcome[Any]:
-    """What a mechanism found in ticks, in the form of the column: post-processing."""
-    if found.value is None:
-        return found
-    noise = None if found.noise is None else ShownNoise(found.noise, found.value, form)
-    return replace(found, value=form.shown(found.value), noise=noise)
+def _in_form(form: Form, outcome: Outcome[Any]) -> Outcome[Any]:
+    """An outcome in ticks, in the form of the column: post-processing."""
+    if outcome.value is None:
+        return outcome
+    noise = None if outcome.noise is None else ShownNoise(outcome.noise, outcome.value, form)
+    return replace(outcome, value=form.shown(outcome.value), noise=noise)
 
 
 def column(x: Any, question: Question, floats: bool = False, times: str = "") -> tuple[Column, Question]:
@@ -130,7 +109,7 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     A column of times or durations is one of ticks from here on (`uptack.table.values.times`). `times` says what an
     answer in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
     """
-    data = in_memory(x)
+    data = as_column("x", x, MEASURED)
     form = data.form
     if form is not None and not times:
         what, fix = HELD[form.kind]
@@ -152,19 +131,12 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     if isinstance(question.missing, float):
         return data.filled(question.missing), question
     if not data.finite():
-        fix = "Pass missing='drop', or 'low', 'high' or a number to replace each such row."
-        raise InvalidArgument("x", "free of NaN and infinities", "some", _untyped(x, fix) if form is None else TIMES)
+        what = "number" if form is None else "time"
+        fix = f"Pass missing='drop', or 'low', 'high' or a {what} to replace each such row."
+        if form is None and not isinstance(x, Column) and field("x", x).kind == "any":
+            fix += " Times need a type: pass numpy.array(x, 'datetime64[us]') or pandas.to_datetime(x)."
+        raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
     return data, question
-
-
-TIMES = "Pass missing='drop', or 'low', 'high' or a time to replace each such row."
-
-
-def _untyped(x: Any, fix: str) -> str:
-    """The same, and what else there is to do for rows without a declared type."""
-    if isinstance(x, Column) or field("x", x).kind != "any":
-        return fix
-    return f"{fix} Times need a type: pass numpy.array(x, 'datetime64[us]') or pandas.to_datetime(x)."
 
 
 def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Question:
@@ -172,16 +144,11 @@ def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Quest
 
     Without `plausible` times are guessed to be recent: `CENTURIES`.
     """
-    account = question.account.showing(partial(in_form, form if times == "place" else form.spread))
+    account = question.account.showing(partial(_in_form, form if times == "place" else form.spread))
     step = question.granularity if floats else question.granularity or form.step
     moments = form.kind == "time" and times == "place" and question.method == "inverse"
     guess = CENTURIES if moments and question.plausible is None else question.plausible
     return replace(question, account=account, granularity=step, plausible=guess)
-
-
-def in_memory(x: Any) -> Column:
-    """Anything like a column of numbers, times or durations, by its declared type: see `uptack.table.values`."""
-    return as_column("x", x, MEASURED)
 
 
 COUNT_SHARE = Fraction(1, 10)
@@ -226,6 +193,18 @@ def size_bounds(n: int, question: Question, failure: Fraction) -> tuple[int, int
         return n, n
     off = question.count_noise.cutoff(failure / 2) - 1
     return max(n - off, 0), n + off
+
+
+def least_n(holds: Callable[[int], bool]) -> int:
+    """The number of rows from which on a public condition holds, to within one part in a thousand."""
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > max(1, high // 1000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 FOLLOWED = 11
@@ -279,18 +258,19 @@ class Question:
     @property
     def rows(self) -> int:
         """Rows per person: the ranks that one step moves."""
-        return self.account.rows
+        return self.account.adjacency.rows_per_person
 
-    @property
+    @cached_property
     def size_is_secret(self) -> bool:
         """Whether the number of rows that the statistic is of depends on people."""
-        return not self.adjacency.size_is_public or self.missing == "drop" or self.capped
+        return self.missing == "drop" or self.capped or not self.account.adjacency.size_is_public
 
     @property
     def follows(self) -> bool:
         """Whether ranks may follow a secret number of rows: not where one person moves it and them apart."""
-        apart = self.capped and self.adjacency.size_is_public
-        return self.size_is_secret and self.method == "inverse" and not apart
+        if not self.size_is_secret or self.method != "inverse":
+            return False
+        return not (self.capped and self.adjacency.size_is_public)
 
     def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
         """Lattices of candidates with the guess of where values lie; for a `spread`, of how far apart they are."""
@@ -317,8 +297,9 @@ class Question:
         if self.account.spent:
             why = why or advice.why or f"the {how} gave no answer"
             advice = replace(advice, why=why, at=float(self.account.promised))
-        if self.count is not None:
-            advice = self._with_room_for_the_count(advice)
+        if self.count is not None:  # it may come out too small; and what ε would do depends on a secret number
+            room = self.count.cutoff(Fraction(1, 1000))
+            advice = replace(advice, n=None if advice.n is None else advice.n + room, epsilon=None)
         return Outcome.refusal(how, advice)
 
     @property
@@ -326,24 +307,15 @@ class Question:
         """The law of the noise in the number of rows: as it was paid for, or as all of ε would buy it."""
         return self.count or IntegerLaplace(self.rows / self.epsilon)
 
-    def _with_room_for_the_count(self, advice: Advice) -> Advice:
-        """Advice where a tenth of ε is first spent on a noisy number of rows, which may come out too small.
-
-        What ε would do is not said: it depends on a number of rows that is secret.
-        """
-        n = None if advice.n is None else advice.n + self.count_noise.cutoff(Fraction(1, 1000))
-        return replace(advice, n=n, epsilon=None)
-
 
 def _missing(value: object) -> float | str | None:
     """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
-    fixed = {"error": None, "low": -LARGEST, "high": LARGEST, "drop": "drop"}
+    if isinstance(value, str) and value in WORDS:
+        return WORDS[value]
     must = "'error', 'drop', 'low', 'high' or a number"
     checks.single("missing", value, must)
     if isinstance(value, str) and spoken(value) is None:
-        if value not in fixed:
-            raise InvalidArgument("missing", must, repr(value))
-        return fixed[value]
+        raise InvalidArgument("missing", must, repr(value))
     number = checks.rational("missing", in_ticks(value), must)
     if abs(number) > Fraction(LARGEST):
         raise InvalidArgument("missing", must, checks.describe(value), "For larger numbers pass 'low' or 'high'.")
@@ -459,6 +431,9 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
         raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
-    missing = _missing(options.get("missing", "error"))
-    said = read_time_options(granularity, guess, options.get("missing", "error"))
-    return Question(account, method, step, missing, plausible=plausible, time_options=said)
+    missing = options.get("missing", "error")
+    replacement = _missing(missing)
+    times = [] if granularity is None else [("granularity", spoken(named_duration(granularity)))]
+    times += [] if guess is None else [("plausible", spoken(end)) for end in guess]
+    times += [] if isinstance(missing, str) and missing in WORDS else [("missing", spoken(missing))]
+    return Question(account, method, step, replacement, plausible=plausible, time_options=tuple(times))

@@ -1,14 +1,20 @@
-"""Means that a single row can't carry away: trimmed, Winsorized, and the plain mean over a private frame."""
+"""Means and sums that a single row can't carry away: trimmed and Winsorized means, and those over a private frame.
+
+(`sum` is the name of a release function, so the builtin is not used in this file.)
+"""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any, Unpack
 
 from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational
+from uptack.exact import Rational, read
 from uptack.grouping import per_group
 from uptack.reach import Segment
 from uptack.reach.l_statistics import trimmed_mean as trimmed_segments
@@ -16,12 +22,75 @@ from uptack.reach.l_statistics import winsorized_mean as winsorized_segments
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Options, column, read_question, resolved
-from uptack.statistics.mean_intervals import MeanInterval
-from uptack.statistics.moments import HOW, MomentRecipe, clipping, framed
-from uptack.statistics.order_statistic_errors import one_draw, ranks
-from uptack.statistics.release_methods import released
-from uptack.statistics.statistic import Functional, Statistic
-from uptack.table.reads import MOMENTS
+from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping, framed
+from uptack.statistics.statistic import Functional, Statistic, one_draw, ranks, released
+from uptack.table.reads import COLUMN, MOMENTS
+
+
+def normal_quantile(confidence: Rational) -> float:
+    """z with P(|Z| ≤ z) = confidence."""
+    return NormalDist().inv_cdf(float(1 + read(confidence)) / 2)
+
+
+def laplace_quantile(confidence: Rational) -> float:
+    """q with P(|L| ≤ q) = confidence, for Laplace noise of scale 1."""
+    return -math.log(float(1 - read(confidence)))
+
+
+DOUBT = 0.8
+"""How much heavier a mean takes tails for than they look."""
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """The interval of a mean: z·sqrt(g·variance/n) for sampling, with up to g rows per person, and q·b for the noise,
+    put together as √(…² + …²); then what rows beyond the ends may add, by the tails' indices."""
+
+    made: Moments
+
+    @property
+    def frame(self) -> tuple[float, float]:
+        """The released frame that rows are clipped to."""
+        return self.made.frame.low, self.made.frame.high
+
+    def half(self, confidence: Rational, sampling: bool) -> float:
+        """Half the width without tails."""
+        made, q = self.made, laplace_quantile(confidence)
+        noise = math.hypot(q * made.first_scale, q * made.count * made.first / made.rows)
+        return made.frame.half * (math.hypot(noise, sampling * self._drawn(confidence)) + 1 / ONE)
+
+    def _drawn(self, confidence: Rational) -> float:
+        made = self.made
+        return normal_quantile(confidence) * math.sqrt(min(made.variance + made.second_scale, 1.0) / made.independent)
+
+    def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
+        """For the mean of the population; infinite where no more can be said."""
+        return self._around(value, confidence, sampling=True)
+
+    def of_rows(self, value: Any, confidence: Rational) -> tuple[float, float]:
+        """For the statistic of the rows themselves: without the sampling."""
+        return self._around(value, confidence, sampling=False)
+
+    def _around(self, value: Any, confidence: Rational, sampling: bool) -> tuple[float, float]:
+        below, above = self.made.tails(DOUBT)
+        half = self.half(confidence, sampling)
+        return value - half - below, value + half + above
+
+
+@dataclass(frozen=True)
+class SumInterval(MeanInterval):
+    """The interval of a sum: that of the mean times the number of rows, with the noise of both as they were added."""
+
+    def half(self, confidence: Rational, sampling: bool) -> float:
+        """Half the width without tails."""
+        made, q, h = self.made, laplace_quantile(confidence), self.made.frame.half
+        noise = math.hypot(q * made.first_scale * made.rows * h, q * made.total_scale * made.frame.centre)
+        return math.hypot(noise, sampling * self._drawn(confidence) * made.rows * h) + made.rows * h / ONE
+
+    def _around(self, value: Any, confidence: Rational, sampling: bool) -> tuple[float, float]:
+        (below, above), rows = self.made.tails(DOUBT), self.made.rows
+        half = self.half(confidence, sampling)
+        return value - half - rows * below, value + half + rows * above
 
 
 def _trimmed(cut: Rational = 0.1) -> Statistic:
@@ -120,7 +189,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 
     **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
     (`uptack.statistics.frames`), and the mean and the second moment of the rows brought into it get exact integer noise
-    (`uptack.statistics.frame_sums`). A noisy count checks that the frame holds most rows. Where the number of rows is
+    (`uptack.statistics.moments`). A noisy count checks that the frame holds most rows. Where the number of rows is
     secret, a tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with
     `person=` for people with all their rows, who then count with the mean of theirs.
 
@@ -147,3 +216,33 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     value = made.frame.centre + made.frame.half * made.first
     noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
     return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
+
+
+@release(reads=COLUMN, by=per_group, page="mean", people="each")
+def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
+    """The sum of a column, with an interval and no bounds on the data.
+
+    **Theorem.** ε-differentially private, as `mean`. With a public number of rows n it is n times the mean. Where that
+    number is secret, it comes with the sums of u = (x - c)/h over the frame: a row of (A, Q, E) is at most
+    (1 + κ)·2^24 + E long (`uptack.statistics.moments`), E is worked out from the released frame, and the sum is
+    c·n + h·Σu. A tenth of ε goes into a noisy number of rows before.
+
+    `result.interval(0.95)` is for as many rows as there are, drawn from the population: it allows for sampling, noise
+    and what lies beyond the frame. `result.noise.of_rows(result.value, 0.95)` is for the sum of the rows themselves.
+    For people use `person=` with `per_person="sum"`.
+
+    >>> import numpy as np
+    >>> from uptack import ADD_REMOVE, SeededEntropy
+    >>> x = np.random.default_rng(1).gamma(2, 50, 20_000)
+    >>> found = sum(x, epsilon=1, adjacency=ADD_REMOVE, entropy=SeededEntropy(1))
+    >>> low, high = found.noise.of_rows(found.value, 0.95)
+    >>> bool(low < x.sum() < high), bool(abs(found.value / x.sum() - 1) < 0.01)
+    (True, True)
+    """
+    question = read_question("sum", epsilon, options)
+    data, question = column(x, question, floats=True)
+    made, question, refused = framed(data, question, RECIPES, counted=True)
+    if made is None:
+        return question.account.close(refused)
+    value = made.frame.centre * made.total + made.frame.half * made.added
+    return question.account.close(Outcome(value, HOW, SumInterval(made), notes=(clipping(made),)))

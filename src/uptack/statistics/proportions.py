@@ -24,7 +24,7 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Promises, Question, column, read_question
-from uptack.statistics.order_statistic_errors import secret_size
+from uptack.statistics.statistic import secret_size
 from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions
 from uptack.table.protocol import Column, Weights

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from flint import arb
@@ -17,14 +17,38 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, read
-from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal, ScoredBoxes, boxes, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import (
+    InverseDraw,
+    Refusal,
+    ScoredBoxes,
+    boxes,
+    inverse_loss,
+    steps_needed,
+    worth_asking,
+)
 from uptack.noise import MachineNumbers
+from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach
 from uptack.reach.protocol import Floats
-from uptack.release import Advice
-from uptack.statistics.column_options import LEAST_SHARE, Question, size_bounds
-from uptack.statistics.joint_quantiles import HOW
-from uptack.statistics.statistic import Data, least_n
+from uptack.registry import release
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics.column_options import (
+    COUNT_SHARE,
+    LEAST_SHARE,
+    MeanOptions,
+    Question,
+    column,
+    in_ticks,
+    least_n,
+    level,
+    public_size,
+    read_question,
+    size_bounds,
+)
+from uptack.statistics.statistic import HOW, secret_size
+from uptack.table.protocol import Column
+from uptack.table.reads import MOMENTS
+from uptack.table.values.times import spoken
 
 HALF = Fraction(1, 2)
 
@@ -86,7 +110,7 @@ def confidence_of(interval: Rational) -> Fraction:
 
 @dataclass(frozen=True)
 class IntervalRanks:
-    """The ranks that the two ends of an interval aim at, the steps that each may miss by, and the chance that it does.
+    """The ranks (low, high) that the ends of an interval aim at in each sample, and the steps that each may miss by.
 
     **Theorem.** Let Q be the p-quantile of the population, α = 1 - confidence, and n the true number of rows. With a
     probability of at least 1 - α: n is in [least, most] but for α/10 (`size_bounds`; where n is public there is nothing
@@ -106,10 +130,12 @@ class IntervalRanks:
     there is one number per person it is as with rows.
 
     **With up to g rows per person** (`rows_per_person`) rows may be copies of each other: see `rank_bounds`.
+
+    All ranks that are looked at should be inside the table. Where that can't be for the steps that a reply for sure
+    needs (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
     """
 
-    low: int
-    high: int
+    ranks: tuple[tuple[int, int], ...]
     steps: int
     missing: Fraction
     sure: bool
@@ -119,24 +145,36 @@ class IntervalRanks:
     def of(
         cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question, people: bool = False
     ) -> IntervalRanks:
-        """For a public number of rows, and an ε for each end.
+        """For a public number of rows, and an ε for each end."""
+        share = Fraction(7, 20) if question.size_is_secret else Fraction(8, 20)
+        bounds = size_bounds(n, question, (1 - confidence) / 10)
+        return cls.among((bounds,), p, confidence, share, epsilon, question.rows, people)
 
-        All ranks that are looked at should be inside the table. Where that can't be for the steps that a reply for sure
-        needs (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
-        """
-        failing, rows = 1 - confidence, question.rows
-        least, most = size_bounds(n, question, failing / 10)
-        share = failing * (Fraction(7, 20) if question.size_is_secret else Fraction(8, 20))
-        low, high = rank_bounds(least, most, p, share, people, rows)
-        room, needed = min(low - 1, least - high) // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
+    @classmethod
+    def among(
+        cls,
+        bounds: Sequence[tuple[int, int]],
+        p: Fraction,
+        confidence: Fraction,
+        share: Fraction,
+        epsilon: Fraction,
+        rows: int,
+        people: bool = False,
+    ) -> IntervalRanks:
+        """For one or more samples whose sizes lie in some ranges. Each of the ranks may fail with this `share` of α."""
+        failing = 1 - confidence
+        aimed = [rank_bounds(least, most, p, failing * share, people, rows) for least, most in bounds]
+        room = min(min(low - 1, least - high) for (low, high), (least, _) in zip(aimed, bounds, strict=True))
+        room, needed = room // (2 * rows), steps_needed(epsilon, OFFSETS.size, failing / 10)
         steps, sure = min(max(room, 0), needed), room >= needed
         worth = sure or worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
-        return cls(low - rows * steps, high + rows * steps, steps, failing / 10, sure, worth)
+        ranks = tuple((low - rows * steps, high + rows * steps) for low, high in aimed)
+        return cls(ranks, steps, failing / 10, sure, worth)
 
-    def refusal(self, size: int, question: Question) -> Refusal:
-        """⊥, where the table has so many rows, which may be secret."""
-        bears = min(self.low - 1, size - self.high) // question.rows
-        return Refusal(bears, question.size_is_secret, self.missing)
+    def refusal(self, sizes: Sequence[int], question: Question) -> Refusal:
+        """⊥, where the samples have so many rows, which may be secret."""
+        inside = min(min(low - 1, n - high) for (low, high), n in zip(self.ranks, sizes, strict=True))
+        return Refusal(inside // question.rows, question.size_is_secret, self.missing)
 
 
 NEAR = Fraction(1, 256)
@@ -265,31 +303,36 @@ def _deviation(n: int, p: Fraction, q: Fraction) -> int:
     return math.ceil(math.sqrt(3 * float(n * min(p, 1 - p)) * -math.log(q)))
 
 
-def aiming(p: Fraction, confidence: Fraction, question: Question, people: bool) -> Callable[[int], IntervalRanks]:
-    """What the ends of an interval aim at in a table of so many rows, with half of the question's ε each."""
-    return lambda size: IntervalRanks.of(size, p, confidence, question.epsilon / 2, question, people)
-
-
 def ends_around(
-    data: Data, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
+    data: Column, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
 ) -> Outcome[tuple[float, float]]:
     """Both ends, with half of ε each, drawn on a coarse lattice around a number that is public: a released quantile."""
-    aim = aiming(p, confidence, question, data.unit.weighted)
-    sides, ends = question.split(HALF, HALF), []
-    aimed, advice = aim(n), partial(least_n, lambda size: aim(size).sure)
+
+    def aim(size: int) -> IntervalRanks:
+        return IntervalRanks.of(size, p, confidence, question.epsilon / 2, question, data.unit.weighted)
+
+    aimed = aim(n)
     if not aimed.worth:
-        return question.refuse(HOW, Advice(n=advice()))
-    for rank, outward, side in ((aimed.low, -1, sides[0]), (aimed.high, 1, sides[1])):
-        reach = Shifted(LStatistic.quantile(data, rank, aimed.steps, question.rows), around)
-        nested, refusal = boxes([reach], aimed.steps, OFFSETS), aimed.refusal(data.count(), question)
-        drawn = side.account.draw(InverseDraw.of(side.epsilon), ScoredBoxes(nested, refusal))
-        if drawn is None:
-            end = "lower" if outward < 0 else "upper"
-            why = f"the {end} end of the {float(100 * confidence):g}% interval could not be placed"
-            return question.refuse(HOW, Advice(n=advice()), why=why)
-        past = min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top)  # past the rounding
-        ends.append(around + OFFSETS.value(past))
+        return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
+    ends, ((low, high),) = [], aimed.ranks
+    for rank, outward, side in zip((low, high), (-1, 1), question.split(HALF, HALF), strict=True):
+        reach = LStatistic.quantile(data, rank, aimed.steps, question.rows)
+        end = end_around(around, reach, aimed.steps, aimed.refusal((data.count(),), question), side, outward)
+        if end is None:
+            which = "lower" if outward < 0 else "upper"
+            why = f"the {which} end of the {float(100 * confidence):g}% interval could not be placed"
+            return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)), why=why)
+        ends.append(end)
     return Outcome(on_grid(min(ends), max(ends), question.granularity), HOW)
+
+
+def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
+    """One end of an interval around a public number, past the rounding of the coarse lattice; None for ⊥."""
+    nested = boxes([Shifted(reach, around)], steps, OFFSETS)
+    drawn = side.account.draw(InverseDraw.of(side.epsilon), ScoredBoxes(nested, refusal))
+    if drawn is None:
+        return None
+    return around + OFFSETS.value(min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top))
 
 
 DIGITS = 2
@@ -330,3 +373,51 @@ def no_interval_of_rows(name: str, value: object, question: Question) -> None:
     if question.capped:
         fix = "Leave weights= out, or pass per_person=; both have an interval."
         raise InvalidArgument(name, "left out with weights='rows'", checks.describe(value), fix)
+
+
+def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
+    """A noisy number of rows, where it is secret, and two draws of bounded range."""
+    count = cost.exact_epsilon * COUNT_SHARE if secret_size(given, cost) else Fraction(0)
+    ends = (inverse_loss((cost.exact_epsilon - count) / 2),) * 2
+    return loss.Composed((loss.Pure(count), *ends) if count else ends)
+
+
+@release(reads=MOMENTS, examples=({"p": 0.5, "around": 0},), page="median", spends=spends, people=True)
+def quantile_interval(
+    x: Any,
+    p: Rational,
+    around: Rational,
+    *,
+    epsilon: Rational,
+    confidence: Rational = Fraction(95, 100),
+    granularity: Rational | None = None,
+    **options: Unpack[MeanOptions],
+) -> Release[tuple[float, float]] | NoReply:
+    """An interval (low, high) for the p-quantile of the population that the rows are a sample of.
+
+    `around` is a public number near the quantile, such as one that was released before: the ends are drawn as
+    distances from it, which takes fewer rows than numbers from nowhere. A number far off makes the interval wide, never
+    wrong: it covers with at least the `confidence`, for any population of numbers up to 1e77.
+
+    **Theorem.** ε-differentially private: two draws of inverse sensitivity with half of ε each, and where the number of
+    rows is secret a tenth of ε for a noisy one. The reach of an order statistic less a public number is a reach.
+
+    The ends are multiples of `granularity`, a public step that all values are multiples of; of a column of integers
+    they are integers. Other ends have three digits of the interval's width.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy, median
+    >>> x = np.random.default_rng(1).normal(50, 10, 20_000)
+    >>> middle = median(x, epsilon=0.5, entropy=SeededEntropy(2)).value
+    >>> low, high = quantile_interval(x, 0.5, middle, epsilon=0.5, entropy=SeededEntropy(3)).value
+    >>> 49 < low < 50 < high < 51
+    True
+    """
+    at, sure = level("p", p), confidence_of(confidence)
+    near = float(checks.rational("around", in_ticks(around), "a number"))
+    question = read_question("quantile interval", epsilon, {**options, "granularity": granularity})
+    question = replace(question, time_options=(*question.time_options, ("around", spoken(around))))
+    data, question = column(x, question, times="place")
+    no_interval_of_rows("confidence", confidence, question)
+    n, question = public_size(data.count(), question)
+    return question.account.close(ends_around(data, n, at, sure, near, question))

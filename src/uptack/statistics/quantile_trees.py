@@ -1,25 +1,317 @@
-"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.quantile_tree`."""
+"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.quantile_tree`.
+
+Rows become candidates without ties: each row by itself falls into a public cell of candidates (`Cells`), and random
+digits of its own give it a place there (`WindowRows`). Only rows near the ranks are looked at; of others in the same
+cell it is enough to know how many there are.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uptack.mechanisms.inverse_sensitivity import inverse_loss, round_to
+from uptack.account import Account
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, inverse_loss, round_to
 from uptack.mechanisms.quantile_tree import FEW, Tree
+from uptack.noise import MachineNumbers
 from uptack.privacy import loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
-from uptack.statistics.column_options import Question
-from uptack.statistics.quantile_cells import Candidates, choices
-from uptack.statistics.rank_windows import WindowRows
-from uptack.statistics.statistic import least_n
+from uptack.statistics.column_options import Question, least_n
 from uptack.table.protocol import Column
+
+Integers = NDArray[np.int64]
+MOST_DIGITS = 40
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Lattice points with so many binary digits behind them."""
+
+    lattice: MachineNumbers
+    digits: int
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.lattice.size << self.digits
+
+    def value(self, candidate: int) -> float:
+        """The lattice number that a candidate stands for."""
+        return self.lattice.value((candidate >> self.digits) - self.lattice.top)
+
+    def first(self, ordinals: Integers | int) -> Any:
+        """The first candidates of lattice points."""
+        return (ordinals + self.lattice.top) << self.digits
+
+
+def choices(n: int, fewer: int = 0) -> list[Candidates]:
+    """From fine to coarse, with digits enough to tell n tied rows apart, or so many fewer, within 62 bits.
+
+    n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
+    """
+    digits = max(8, min(n.bit_length() - 1, MOST_DIGITS) - fewer)
+    made = (Candidates(lattice, digits) for lattice in VECTOR_LATTICES)
+    return [candidates for candidates in made if candidates.size < 1 << 62]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The candidates, cut into public cells that are numbered by integers: a float has no successor (2^53 + 1 is 2^53).
+
+    Cell k holds the numbers from `bounds(k)` to below `bounds(k + 1)`, and as many candidates as lie between.
+
+    Without a granularity there is one cell a lattice point: from its own number to below the next one.
+
+    With a granularity g cell k holds what is nearest to k·g, as long as the lattice has two points or more to g. From
+    some public magnitude on it has not; there, on both sides, each lattice point has its cell again. So a cell always
+    has all candidates of a lattice point or more, and tied rows can be told apart.
+
+    **Theorem.** Each row's cell is a function of its own value that keeps order: k is the largest with bounds(k) ≤ x,
+    and bounds rise. *Proof.* (k - 1/2)·g is computed in floats for |k| < 2^50 only, since a lattice of 2^54 points or
+    fewer has no more than 2^50 between 0 and the turn: an error below g/8. ∎ Numbers beyond the lattice are in its
+    first or last cell, the largest floats and ±inf among them.
+    """
+
+    candidates: Candidates
+    granularity: Fraction | None
+
+    @cached_property
+    def _step(self) -> float:
+        return 0.0 if self.granularity is None else float(self.granularity)
+
+    @cached_property
+    def _turn(self) -> int:
+        """The ordinal of the lattice from which on cells are those of lattice points."""
+        return 0 if self.granularity is None else self.candidates.lattice.coarse_from(self.granularity / 2)
+
+    @cached_property
+    def _last(self) -> int | None:
+        """The last cell of the granularity; None where there is none. It reaches up to the turn, and is a wide one."""
+        if self.granularity is None:
+            return None
+        last = math.floor(Fraction(self.candidates.lattice.value(self._turn)) / self.granularity) - 1
+        return last if last >= 1 else None
+
+    def keys(self, x: Floats) -> Integers:
+        """The cells of rows."""
+        lattice = self.candidates.lattice
+        ordinals = lattice.floors(x)
+        if self._last is None:
+            return ordinals
+        largest = lattice.value(self._turn)
+        near = np.rint(np.clip(x, -largest, largest) / self._step)  # off by at most one
+        near += (self._middle(near + 1) <= x).astype(np.float64) - (self._middle(near) > x)
+        inner = np.clip(near, -self._last, self._last).astype(np.int64)
+        below, above = ordinals + self._turn - self._last, ordinals - self._turn + self._last + 1
+        return np.where(ordinals < -self._turn, below, np.where(ordinals >= self._turn, above, inner))
+
+    def key_of(self, candidate: int) -> int:
+        """The cell that a candidate belongs to: that of its own number, since cells start at lattice points."""
+        return int(self.keys(np.array([self.candidates.value(candidate)]))[0])
+
+    def bounds(self, keys: Integers) -> Floats:
+        """The least number of each cell: -inf for the first of all, and +inf past the last."""
+        top, (inner, ordinals) = self.candidates.lattice.top, self._outer(keys)
+        values = self.candidates.lattice.values(np.clip(ordinals, -top, top))
+        outer = np.where(ordinals <= -top, -np.inf, np.where(ordinals > top, np.inf, values))
+        return np.where(inner, self._middle(keys), outer)
+
+    def starts(self, keys: Integers) -> Integers:
+        """The first candidate of each cell."""
+        inner, ordinals = self._outer(keys)
+        own = self.candidates.lattice.ceils(np.where(inner, self._middle(keys), 0.0))
+        starts: Integers = self.candidates.first(np.where(inner, own, ordinals))
+        return starts
+
+    def _middle(self, keys: NDArray[Any]) -> Floats:
+        """(k - 1/2)·g: halfway between two multiples of the granularity."""
+        halves: Floats = (keys - 0.5) * self._step
+        return halves
+
+    def _outer(self, keys: Integers) -> tuple[NDArray[np.bool_], Integers]:
+        """Whether cells start at a multiple of the granularity and a half; and where not, at which lattice point."""
+        if self._last is None:
+            return np.zeros(keys.shape, bool), keys
+        inner = (keys > -self._last) & (keys <= self._last)
+        return inner, np.where(keys > 0, keys - self._last - 1 + self._turn, keys + self._last - self._turn)
+
+
+BITS = 40
+"""Random bits per row."""
+
+FEW_BOUNDS = 64
+"""Up to so many bounds it is faster to compare all rows with each of them."""
+
+
+class WindowRows:
+    """The n least rows of a column as candidates, in their order, around the ranks that have been asked for so far.
+
+    Where there are fewer, the others are at the end of all candidates. A row keeps its place: whoever asks for it
+    again, from whichever window, finds the same. That matters: a row that two windows placed differently would move
+    the counts of one and not of the other, and the theorem of `uptack.mechanisms.quantile_chain` asks for one table.
+
+    **Theorem.** The places have the law of this: put each row into its cell, at the place that random digits of its own
+    choose among the cell's candidates; sort. *Proof.* A row's cell keeps the order of rows, and cells don't overlap, so
+    the rows of one cell have consecutive ranks. Their digits are independent of everything else, so it is the same to
+    draw the digits of all rows of a cell and sort them. A cell that may reach beyond a window is counted, by comparing
+    rows with the two bounds of the cell, and its digits are drawn once for all windows; any other cell is drawn where
+    it is, in the one window that has it. ∎
+    """
+
+    def __init__(
+        self, data: Column, n: int, candidates: Candidates, granularity: Fraction | None, account: Account
+    ) -> None:
+        self.n, self._present = n, min(n, data.count())  # the public number of rows may be above the true one, or below
+        self._data, self._cells, self._account = data, Cells(candidates, granularity), account
+        self._shared: dict[int, Integers] = {}
+        self._counted: dict[int, tuple[int, int]] = {}
+        self._known: list[tuple[int, Integers]] = []
+
+    @property
+    def size(self) -> int:
+        """How many candidates there are."""
+        return self._cells.candidates.size
+
+    def reveal(self, windows: Sequence[tuple[int, int]]) -> None:
+        """Look at the rows of these ranks, (first, last) with both ends. One selection, and one pass to count ties.
+
+        Where that is most of the rows it is all of them: sorting is then no more work.
+        """
+        asked = self._unknown([(max(a, 1), min(b, self._present)) for a, b in windows])
+        if 2 * sum(b - a + 1 for a, b in asked) > self._present:
+            asked = self._unknown([(1, self._present)])
+        if not asked:
+            return
+        selected = self._data.order(asked)
+        keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in asked]
+        self._count({int(k[end]) for k in keys for end in (0, -1)})
+        self._known = _joined([*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(asked, keys, strict=True))])
+
+    def places(self, ranks: Integers) -> Integers:
+        """The candidates at which rows of these ranks lie, each from 1 to n and inside the windows so far."""
+        starts = np.array([a for a, _ in self._known], np.int64)
+        out = np.full(ranks.size, self.size, np.int64)
+        window = np.searchsorted(starts, ranks, side="right") - 1
+        for k in np.unique(window[ranks <= self._present]).tolist():
+            a, known = self._known[k]
+            here = (window == k) & (ranks <= self._present)
+            out[here] = known[ranks[here] - a]
+        return out
+
+    def up_to(self, candidate: int) -> int:
+        """How many of the n rows lie at this candidate or below, wherever it is."""
+        key = self._cells.key_of(candidate)
+        self._count({key})
+        before, inside = self._counted[key]
+        ranks = (before + 1, min(before + inside, self._present))
+        seen = key not in self._shared and not self._unknown([ranks])  # drawn where it is, in a window
+        placed = self.places(np.arange(ranks[0], ranks[1] + 1)) if seen else self._placed_in(key)
+        return min(before + int(np.searchsorted(placed, candidate, side="right")), self._present)
+
+    def _unknown(self, windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """What of these windows has not been looked at yet, in pieces that don't touch."""
+        pieces: list[tuple[int, int]] = []
+        for a, b in sorted(windows):
+            start = a if not pieces else max(a, pieces[-1][1] + 1)
+            for known, rows in self._known:
+                if known <= start < known + rows.size:
+                    start = known + rows.size
+                elif start < known <= b:
+                    pieces.append((start, known - 1))
+                    start = known + rows.size
+            if start <= b:
+                pieces.append((start, b))
+        return _merged(pieces)
+
+    def _count(self, keys: set[int]) -> None:
+        """How many rows of the column lie in cells below each of these, and how many in it: one pass."""
+        ordered = np.array(sorted(keys - self._counted.keys()), np.int64)
+        if not ordered.size:
+            return
+        bounds = np.concatenate((self._cells.bounds(ordered), self._cells.bounds(ordered + 1)))
+        order = np.argsort(bounds, kind="stable")
+        found = np.empty(bounds.size, np.int64)
+        found[order] = self._data.sum(functools.partial(below, bounds=bounds[order].tolist()))
+        pairs = zip(ordered.tolist(), found[: ordered.size].tolist(), found[ordered.size :].tolist(), strict=True)
+        self._counted |= {key: (before, up_to - before) for key, before, up_to in pairs}
+
+    def _placed(self, first: int, keys: Integers) -> Integers:
+        """The rows from this rank on, with their cells, as candidates in their order."""
+        digits, own = np.zeros(keys.size, np.int64), np.ones(keys.size, bool)
+        for key in {int(keys[0]), int(keys[-1])} | self._shared.keys():  # rows in this cell may lie outside the window
+            low, high = (int(np.searchsorted(keys, key, side)) for side in ("left", "right"))
+            start = first - 1 + low - self._counted[key][0]
+            if low < high:
+                digits[low:high], own[low:high] = self._digits(key)[start : start + high - low], False
+        digits[own] = self._drawn(keys[own])
+        return np.sort(self._candidates(keys, digits))
+
+    def _placed_in(self, key: int) -> Integers:
+        """All rows of a cell as candidates in their order."""
+        digits = self._digits(key)
+        return self._candidates(np.full(digits.size, key, np.int64), digits)
+
+    def _candidates(self, keys: Integers, digits: Integers) -> Integers:
+        """Cells don't overlap, so sorting these sorts rows by their cells and then by their digits."""
+        cells, which = np.unique(keys, return_inverse=True)
+        starts = self._cells.starts(cells)
+        return starts[which] + _share(digits, (self._cells.starts(cells + 1) - starts)[which])
+
+    def _digits(self, key: int) -> Integers:
+        """The digits of all rows in a cell, in their order; drawn once."""
+        if key not in self._shared:
+            self._shared[key] = np.sort(self._drawn(np.full(self._counted[key][1], key)))
+        return self._shared[key]
+
+    def _drawn(self, keys: Integers) -> Integers:
+        """New digits for rows in these cells, whichever they are."""
+        return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
+
+
+def _merged(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for a, b in pieces:
+        out[-1:] = [(out[-1][0], b)] if out and out[-1][1] + 1 == a else [*out[-1:], (a, b)]
+    return out
+
+
+def _joined(known: list[tuple[int, Integers]]) -> list[tuple[int, Integers]]:
+    """Windows in their order, those that touch as one."""
+    groups: list[list[tuple[int, Integers]]] = []
+    for a, rows in sorted(known, key=lambda window: window[0]):
+        if groups and groups[-1][-1][0] + groups[-1][-1][1].size == a:
+            groups[-1].append((a, rows))
+        else:
+            groups.append([(a, rows)])
+    return [group[0] if len(group) == 1 else (group[0][0], np.concatenate([r for _, r in group])) for group in groups]
+
+
+def below(x: Floats, bounds: Sequence[float]) -> list[int]:
+    """How many of these rows lie below each of some increasing bounds."""
+    if len(bounds) <= FEW_BOUNDS:
+        return [int(np.count_nonzero(x < bound)) for bound in bounds]
+    passed = np.bincount(np.searchsorted(np.array(bounds), x, side="right"), minlength=len(bounds) + 1)
+    counts: list[int] = np.cumsum(passed)[:-1].tolist()
+    return counts
+
+
+def _share(digits: Integers, widths: Integers) -> Integers:
+    """⌊digits·width/2^BITS⌋ for widths below 2^62: in three parts of the width, since the product may not fit."""
+    half = BITS // 2
+    low, middle, high = widths & ((1 << half) - 1), (widths >> half) & ((1 << half) - 1), widths >> BITS
+    shares: Integers = digits * high + ((digits * middle + (digits * low >> half)) >> half)
+    return shares
+
 
 FEWER_DIGITS = 4
 """Digits that a tree leaves out: its values need the bits more, and its windows can take tied rows together."""
@@ -65,14 +357,6 @@ def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: in
             trees = ((candidates, over(candidates, depth)) for candidates in offered)
             return next((candidates, tree) for candidates, tree in trees if tree is not None)
     return None
-
-
-def least_rank(n: int, count: int, epsilon: Fraction, rows_per_person: int) -> int:
-    """The least rank that so few quantiles of n rows can aim at; n where there is none."""
-    for candidates in reversed(choices(n)):
-        tree = Tree.of(range(1, count + 1), n, candidates.size, epsilon, rows_per_person, SLACK)
-        return tree.steps(tree.tiers[0], count, candidates.size) + 1
-    return n
 
 
 def advice(other: Advice, n: int, levels: Sequence[Fraction], epsilon: Fraction, rows_per_person: int) -> Advice:

@@ -13,23 +13,43 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.grouping import per_group
-from uptack.reach import Segment
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES
+from uptack.mechanisms.plausible_range import Lattice
+from uptack.reach import LStatistic, Reach, Segment
 from uptack.reach.l_statistics import quantile_rank
+from uptack.reach.protocol import Floats
 from uptack.registry import release
-from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Options, Question, column, level, public_size, read_question
-from uptack.statistics.joint_quantiles import HOW, followed, quantiles
-from uptack.statistics.order_statistic_errors import one_draw, ranks
+from uptack.release import Advice, EachNoise, NoReply, Release
+from uptack.statistics import quantile_trees
+from uptack.statistics.column_options import (
+    FOLLOWED,
+    Options,
+    Question,
+    column,
+    least_n,
+    level,
+    public_size,
+    read_question,
+)
 from uptack.statistics.quantile_intervals import (
     HALF,
+    IntervalRanks,
     PopulationInterval,
-    aiming,
     confidence_of,
     ends_around,
     no_interval_of_rows,
 )
-from uptack.statistics.release_methods import measured, run
-from uptack.statistics.statistic import Data, Functional, Statistic, least_n
+from uptack.statistics.statistic import (
+    HOW,
+    Functional,
+    Statistic,
+    inverse_draw,
+    measured,
+    one_draw,
+    ranks,
+    run,
+)
+from uptack.table.protocol import Column
 from uptack.table.reads import MOMENTS
 
 MOST_LEVELS = 1000
@@ -91,11 +111,11 @@ def quantile(
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
     `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the
     number of rows is secret, up to eleven quantiles by the inverse method do without it
-    (`uptack.statistics.statistic`). For more, for an interval and for the other methods, a tenth of ε goes into a
-    noisy one. All hold for people with up to `rows_per_person` rows.
+    (`uptack.statistics.statistic.measured`). For more, for an interval and for the other methods, a tenth of ε goes
+    into a noisy one. All hold for people with up to `rows_per_person` rows.
 
     With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
-    of one release for each with an equal part of ε (`uptack.statistics.joint_quantiles`).
+    of one release for each with an equal part of ε (`uptack.statistics.quantiles`).
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
@@ -122,12 +142,11 @@ def quantile(
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
     question = read_question("quantiles", epsilon, options)
     data, question = column(x, question, times="place")
-    if followed(len(levels), question):
-        found = quantiles(data, data.count(), levels, question, statistic)
-    else:
-        n, question = public_size(data.count(), question)
-        found = quantiles(data, n, levels, question, statistic)
-    return question.account.close(replace(found, labels=tuple(map(float, levels))))
+    n = data.count()
+    if not question.follows or len(levels) > FOLLOWED:
+        n, question = public_size(n, question)
+    drawn = quantiles(data, n, levels, question)
+    return question.account.close(replace(drawn, labels=tuple(map(float, levels))))
 
 
 def _one(
@@ -144,10 +163,13 @@ def _one(
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
-def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
+def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """Half of ε for the quantile, a quarter for each end."""
     half, rest = question.split(HALF, HALF)
-    aim = aiming(p, confidence, rest, data.unit.weighted)
+
+    def aim(size: int) -> IntervalRanks:
+        return IntervalRanks.of(size, p, confidence, rest.epsilon / 2, rest, data.unit.weighted)
+
     if not aim(n).worth:
         return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
     found = run(statistic(p), data, n, half)
@@ -158,3 +180,67 @@ def _with_interval(data: Data, n: int, p: Fraction, confidence: Fraction, questi
         return replace(found, value=None, advice=drawn.advice)
     note = f"Half of ε was spent on the {float(100 * confidence):g}% interval for the quantile of the population."
     return replace(found, noise=PopulationInterval(confidence, *drawn.value), notes=(note,))
+
+
+# --------------------------------------------------------------------------------------------- several for one ε
+
+CANDIDATES = VECTOR_LATTICES[:-8]
+"""Of 24 bits and more: with fewer, 10,001 and 10,002 are hardly told apart."""
+
+
+def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Question) -> Outcome[Floats]:
+    """All the quantiles at once by the inverse method; one after the other, with equal parts, by the others.
+
+    Where n allows it, they are drawn by a chain, or if there are many by a tree of chains
+    (`uptack.mechanisms.quantile_tree`): each quantile is nearly as close as if it alone had all of ε, since a changed
+    row moves them all together.
+
+    Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of
+    the three axioms holds coordinate by coordinate. So one draw over nested boxes
+    (`uptack.mechanisms.inverse_sensitivity`) is ε-private. The score of a draw is about 2m/ε and each of m coordinates
+    lies anywhere within that many ranks: an error of about m/ε ranks, half of that of m releases with ε/m each. Sorting
+    is post-processing. Which of the two ways is taken depends on n, ε and the levels alone. Chains count rows, so
+    people's weighted rows have boxes.
+
+    **Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
+    candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
+    moves by at most one step where a row comes, goes or is replaced (`uptack.statistics.statistic.measured`), and so do
+    these. ∎ A chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to `FOLLOWED`
+    quantiles are closer by boxes.
+    """
+    if question.method != "inverse":
+        return _in_turn(data, n, levels, question)
+    ranks, g = [quantile_rank(p, n) for p in levels], question.rows
+    bought = not question.size_is_secret or question.count is not None
+    chained = len(levels) > 1 and bought and not data.unit.weighted
+    if chained and (values := quantile_trees.tree_quantiles(data, n, ranks, question)) is not None:
+        return Outcome(values, HOW)
+
+    def room(size: int) -> int:
+        return min(quantile_rank(levels[0], size) - 1, size - quantile_rank(levels[-1], size)) // g
+
+    def reaches(steps: int, _: Lattice) -> list[Reach]:
+        segments = [(Segment(rank, rank),) for rank in ranks]
+        selected = data.order([window for s in segments for window in LStatistic.windows(s, steps, g)])
+        return [LStatistic(selected, s, g) for s in segments]
+
+    def advise(advice: Advice) -> Advice:
+        return quantile_trees.advice(advice, n, levels, question.epsilon, g) if chained else advice
+
+    def bears() -> tuple[int, int]:
+        return data.count(), min(ranks[0] - 1, data.count() - ranks[-1]) // g
+
+    drawn = inverse_draw(question, n, room, bears, reaches, dimension=len(levels), lattices=CANDIDATES, advise=advise)
+    return drawn if drawn.value is None else replace(drawn, value=np.sort(np.atleast_1d(drawn.value)))
+
+
+def _in_turn(data: Column, n: int, levels: tuple[Fraction, ...], question: Question) -> Outcome[Floats]:
+    """One after the other, each with an equal part."""
+    found: list[Outcome[float]] = []
+    for p, part in zip(levels, question.split(*[Fraction(1, len(levels))] * len(levels)), strict=True):
+        found.append(run(statistic(p), data, n, part))
+        if not found[-1]:
+            return Outcome(None, found[-1].how, advice=found[-1].advice)
+    values = np.array([one.value for one in found])
+    order = np.argsort(values)
+    return Outcome(values[order], found[0].how, EachNoise(tuple(found[i].noise for i in order)))

@@ -1,17 +1,57 @@
-"""A statistic, described once: for the mechanisms that release it, and for its influence function."""
+"""A statistic of one column, described once, and its release by any of three methods.
+
+`Statistic` describes it: for mechanisms, and for its influence function. `released` releases it by inverse sensitivity,
+by propose-test-release with the diameter of its reach, or by the papers' own grids.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+import numpy as np
+
+from uptack import checks
+from uptack.account import Outcome
+from uptack.exact import Rational
+from uptack.mechanisms import dwork_lei, ptr
+from uptack.mechanisms.inverse_sensitivity import (
+    LATTICES,
+    InverseDraw,
+    Refusal,
+    ScoredBoxes,
+    boxes,
+    chosen,
+    inverse_loss,
+    round_to,
+    slack_needed,
+    steps_needed,
+    worth_asking,
+)
+from uptack.mechanisms.plausible_range import Lattice
+from uptack.noise import IntegerLaplace, MachineNumbers
+from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach, Segment
-from uptack.reach.l_statistics import quartiles
+from uptack.reach.interquantile_range import range_reach
+from uptack.reach.l_statistics import quantile_rank, quartiles
+from uptack.release import Advice, NoReply, Release
+from uptack.statistics import quantile_trees
+from uptack.statistics.column_options import (
+    COUNT_SHARE,
+    FOLLOWED,
+    Question,
+    column,
+    least_n,
+    public_size,
+    read_question,
+)
+from uptack.table.exact_sum import SCALE
 from uptack.table.protocol import Column
 
-Data = Column
-Build = Callable[[Data, int, int, int], Reach]
+HOW = "inverse sensitivity"
 
 
 @dataclass(frozen=True)
@@ -46,7 +86,7 @@ class Statistic:
     name: str
     segments: Callable[[int], tuple[Segment, ...]]
     functional: Functional | None = None
-    build: Build = field(default=None)  # type: ignore[assignment]
+    build: Callable[[Column, int, int, int], Reach] | None = None
     spread: Callable[[int], tuple[int, int]] = quartiles
     slope: float = 1.0
     scale: bool = False
@@ -55,34 +95,389 @@ class Statistic:
     follows: bool = False
     near: Statistic | None = None
 
-    def __post_init__(self) -> None:
-        if self.build is None:
-            object.__setattr__(self, "build", self._weighted_sum)
-
-    def _weighted_sum(self, x: Data, n: int, steps: int, rows: int) -> Reach:
+    def reach(self, x: Column, n: int, steps: int, rows: int) -> Reach:
+        """Its reach on a column, with the ranks of n rows."""
+        if self.build is not None:
+            return self.build(x, n, steps, rows)
         return LStatistic.of(x, self.segments(n), steps, rows)
-
-    def ranks(self, n: int) -> tuple[int, ...]:
-        """The first and the last rank of every segment."""
-        return tuple(end for segment in self.segments(n) for end in (segment.first, segment.last))
 
     def room(self, n: int, size: int) -> int:
         """How many moves of one rank stay inside a table of so many rows, where the ranks are those of n rows."""
-        ranks = self.ranks(n)
-        return min(min(ranks) - 1, size - max(ranks))
-
-    def fits(self, n: int, moves: int) -> bool:
-        """Whether so many moves of one rank stay inside a table of n rows."""
-        return self.room(n, n) >= moves
+        segments = self.segments(n)
+        return min(min(s.first for s in segments) - 1, size - max(s.last for s in segments))
 
 
-def least_n(fits: Callable[[int], bool]) -> int:
-    """The number of rows from which on a public condition holds, to within one part in a thousand."""
-    high = 1
-    while not fits(high):
-        high *= 2
-    low = high // 2
-    while high - low > max(1, high // 1000):
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+def released(statistic: Statistic, x: Any, epsilon: Rational, options: Mapping[str, Any]) -> Release[Any] | NoReply:
+    """The statistic of x by the method asked for, or ⊥."""
+    question = read_question(statistic.name, epsilon, options)
+    times = "spread" if statistic.scale else "place"
+    data, question = column(x, question, floats=not statistic.whole, times=times)
+    return question.account.close(measured(statistic, data, question))
+
+
+def measured(statistic: Statistic, data: Column, question: Question) -> Outcome[float]:
+    """The same on a column that has been read. A number of rows that is secret is not bought where it need not be.
+
+    **Theorem.** With ranks worked out from the true n, which is secret, the inverse method is ε-differentially private
+    for statistics that follow (`Statistic.follows`): every score moves by at most one step where a row comes, goes or
+    is replaced, and so does κ. *Proof for a quantile.* With F(y) rows up to y, F'(y) below it and r = ⌈pn⌉, the score
+    of y is max(0, r - F(y), F'(y) + 1 - r). A row that comes moves r, F(y) and F'(y) each by 0 or 1, so the differences
+    by at most 1; r - 1 and n - r by at most 1 too. So it is for sums of quantiles with fixed weights, and, as distances
+    from any number are order statistics too, for the median deviation. *For a trimmed mean* of the ranks o + 1, ...,
+    n - o, o = ⌊cut·n⌋: with a row more, the terms moved down by k + 1 ranks are at most those moved by k before with
+    one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is at most
+    what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
+    `uptack.statistics.scales.steady_ranks`. ∎
+
+    *For people* (`uptack.table.unit`) the same holds with units in place of rows. A person who comes adds between 0
+    and 1 to F(y) and to F'(y), and 0 or 1 to n, so their differences from r move by at most 1; for means the proof uses
+    that z'(i) ≤ z(i) ≤ z'(i + 1) and nothing else; for ranges α ≤ β are shares of a person in [0, 1]. Where rows weigh
+    alike and a person is replaced, n and F can move apart by nearly 2, and a noisy n is bought.
+    """
+    followed = statistic if statistic.follows else statistic.near
+    if question.follows and followed is not None:
+        return _inverse(followed, data, data.count(), question)
+    n, question = public_size(data.count(), question)
+    return run(statistic, data, n, question)
+
+
+def run(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+    """The same with a public n."""
+    method = {"inverse": _inverse, "ptr": _diameter, "dwork-lei": _grids}[question.method]
+    return method(statistic, data, n, question)
+
+
+# ------------------------------------------------------------------------------------------------- inverse sensitivity
+
+
+def _inverse(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+    """Pure ε. n is what ranks are worked out from: the number of rows, public or not, or a noisy one."""
+    g = question.rows
+    return inverse_draw(
+        question,
+        n,
+        lambda size: statistic.room(size, size) // g,
+        lambda: (data.count(), statistic.room(n, data.count()) // g),
+        lambda steps, _: [statistic.reach(data, n, steps, g)],
+        scale=statistic.scale,
+    )
+
+
+def inverse_draw(
+    question: Question,
+    n: int,
+    room: Callable[[int], int],
+    bears: Callable[[], tuple[int, int]],
+    reaches: Callable[[int, Lattice], list[Reach]],
+    *,
+    dimension: int = 1,
+    lattices: Sequence[MachineNumbers] = LATTICES,
+    scale: bool = False,
+    known: int | None = None,
+    advise: Callable[[Advice], Advice] = lambda advice: advice,
+) -> Outcome[Any]:
+    """One draw by inverse sensitivity, or ⊥: free where public numbers decide it, and a candidate otherwise.
+
+    `room(n)` is for how many steps a table of n rows bears; `known` is the same for this table, where more than n is
+    public of it. `bears()` reads how many rows there are, and κ. `reaches(steps, lattice)` are those of the numbers
+    that are drawn together; the answer is a list of them, or one number. `advise` may improve the advice of a free ⊥.
+
+    With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
+    of g: tied values then fill a shell of many points instead of one.
+    """
+    offered = question.guessed(lattices, scale)
+    seen = _sight(room if known is None else lambda _: known, n, question, dimension, offered)
+    if seen is None:
+        return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
+    size, kappa = bears()
+    lattice, steps = seen[0], saturated(seen[1], size, question.rows)
+    widen = float(question.granularity / 2) if question.granularity is not None else 0.0
+    nested = boxes(reaches(steps, lattice), steps, lattice, widen=widen, nonnegative=scale)
+    scored = ScoredBoxes(nested, Refusal(kappa, question.size_is_secret))
+    drawn = question.account.draw(InverseDraw.of(question.epsilon), scored)
+    if drawn is None:
+        released = question.count is not None or not question.size_is_secret
+        rows = f" among about {n:,} {question.adjacency.unit}" if released else ""
+        what = "value" if dimension == 1 else "set of quantiles"
+        why = f"at ε = {float(question.epsilon):.3g} no {what} stood out{rows}"
+        advice = _inverse_advice(room, n, question, offered[-1].size ** dimension)
+        return question.refuse(HOW, advice, why)
+    values = [round_to(lattice.value(ordinal), question.granularity) for ordinal in drawn]
+    return Outcome(values[0] if dimension == 1 else values, HOW)
+
+
+def saturated(steps: int, size: int, rows: int) -> int:
+    """As many of K steps as tell anything of a table of `size` rows, where one person has up to `rows`: ⌊N/g⌋ + 1.
+
+    So a tiny ε does not ask for more steps than there are people.
+
+    **Theorem.** The draw stays ε-differentially private where N is secret, whatever the ranks are, also those worked
+    out from a noisy n. *Proof.* Let s(y) be the score of y without a limit, so that the score with K steps is
+    min(s(y), K + 1). Here it is min(s(y), K + 1, ⌊N/g⌋ + 2), K being public. One person moves s(y) by at most 1, and N
+    by at most g, so ⌊N/g⌋ by at most 1. The least of numbers that move by at most 1 does so too. ⊥ does not notice:
+    κ ≤ ⌊N/g⌋ is less than the new limit, so it is brought down to K where it was before, and nowhere else. For the
+    same reason candidates outside interval κ still score at least κ + 1, and the guarantee of ⊥ stays. ∎
+
+    Where all ranks are from 1 to max(N, 1), the law is the same as with K steps: g·(⌊N/g⌋ + 1) > N moves take every
+    rank out of the table on either side, and an interval that goes that far holds every candidate. A limit of N + 1
+    steps is not private for g > 1 where ranks are far above N: it moves by g at once.
+    """
+    return min(steps, size // rows + 1)
+
+
+def _sight(
+    room: Callable[[int], int], n: int, question: Question, dimension: int, lattices: Sequence[Lattice]
+) -> tuple[Lattice, int] | None:
+    """The lattice and K where `room(n)`, as far as it is public, bears so many steps; None for a ⊥ that is free.
+
+    Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
+    Where it is used as it is, nothing may be chosen by it, but by the public number of rows that it is at most: with a
+    lattice for these ⊥ is rare where hardly any row is left out, and it is free where even they would be too few.
+    """
+    if not question.size_is_secret:
+        return chosen(room(n), question.epsilon, dimension, lattices)
+    public, slack = (n, 0) if question.count is not None else (question.at_most, slack_needed(question.epsilon))
+    picked = (lattices[0], 0)
+    if public is not None:
+        if not worth_asking(room(public), question.epsilon, dimension):
+            return None
+        picked = chosen(room(public) - slack, question.epsilon, dimension, lattices) or (lattices[-1], 0)
+    return picked[0], steps_needed(question.epsilon, picked[0].size ** dimension)
+
+
+def _inverse_advice(room: Callable[[int], int], n: int, question: Question, candidates: int) -> Advice:
+    """The number of rows, or the ε, from which on there is a reply whatever the data; all of it public.
+
+    Where the number of rows is secret, it is not looked at: ⊥ is then rare, but never impossible. What ε would do is
+    said for the public number of rows that it is at most, if there is one.
+    """
+    steps = steps_needed(question.epsilon, candidates)
+    if question.size_is_secret:
+        steps += slack_needed(question.epsilon)
+    enough = least_n(lambda size: room(size) >= steps)
+    public = question.at_most if question.size_is_secret else n
+    if public is None or room(public) < 1:
+        return Advice(n=enough)
+    most = max(min(room(public), steps - 1), 1)
+    rounded = 2 if question.size_is_secret else 0  # steps and slack are both rounded up
+    epsilon = question.epsilon * (steps + 1) / max(most + 1 - rounded, 1)
+    return Advice(n=enough, epsilon=math.ceil(float(1000 * epsilon)) / 1000)
+
+
+# -------------------------------------------------------------------------------------------------- tests, then answers
+
+SCALE_SLOPE = 8.0
+"""The logarithm of an interquartile range moves by up to 4.7/n a row for normal data; a bound with some room."""
+
+LOUDEST = 0.2
+"""The largest scale of noise on the logarithm of a scale, or on a location over its spread. An answer with more would
+be off by three spreads more often than once in a thousand; then there is none."""
+
+LOUDEST_ROUGH = 0.5
+"""The same for a scale that is not released but sets the size of noise."""
+
+RUNGS = ((Fraction(2, 5), 1.0), (Fraction(1, 10), 8.0))
+"""The ladder of proposals: the part of ε that each test gets, and how many times wider its bound is than the first. The
+second test looks about four times as far, at a bound eight times as wide. The other half of ε is for the answer."""
+
+
+SCALE_SHARE = Fraction(3, 10)
+"""The part of the budget that finds the scale of a location."""
+
+
+def _scale_build(statistic: Statistic, data: Column, n: int, question: Question) -> ptr.Build:
+    """The interquantile range that a statistic is measured by."""
+    return lambda steps: range_reach(data, statistic.spread(n), steps, question.rows)
+
+
+def _own_build(statistic: Statistic, data: Column, n: int, question: Question) -> ptr.Build:
+    """The reach of the statistic itself."""
+    return lambda steps: statistic.reach(data, n, steps, question.rows)
+
+
+def _diameter(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+    """A scale by its ratio; a location by its diameter, with bounds proposed from a private scale."""
+    how = "propose-test-release"
+    first, rest = (question, question) if statistic.scale else question.split(SCALE_SHARE, 1 - SCALE_SHARE)
+    if not _room(statistic, n, _looks(first)):
+        return question.refuse(how, _ptr_advice(statistic, n, question))
+    build = _own_build(statistic, data, n, question) if statistic.scale else _scale_build(statistic, data, n, question)
+    spread = first.account.draw(_scale_ladder(n, first, rough=not statistic.scale), build)
+    if statistic.scale or spread is None:
+        return _outcome(spread, how, question, _ptr_advice(statistic, n, question))
+    found = rest.account.draw(
+        _location_ladder(statistic, n, rest, spread.value), _own_build(statistic, data, n, question)
+    )
+    return _outcome(found, how, rest, _ptr_advice(statistic, n, question))
+
+
+def _room(statistic: Statistic, n: int, moves: float) -> bool:
+    """Whether a test that looks so many rows around can pass at all: public, so that failing it costs nothing."""
+    around = math.ceil(moves)
+    low, high = statistic.spread(n)
+    return n >= 3 and statistic.room(n, n) >= around and low - around >= 1 and high + around <= n
+
+
+def _ladder(question: Question, bound: float, widest: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
+    """Proposals from narrow to wide, which together spend all that the question has.
+
+    None is wider than `widest` times the ε of the answer: its noise would drown what it is added to.
+    """
+    answer = loss.Answer(question.epsilon / 2)
+    most = widest * float(question.epsilon / 2)
+    return [
+        ptr.Proposal(b, holds(b), loss.Test(question.epsilon * part, question.delta / len(RUNGS)), answer)
+        for part, b in ((part, min(times * bound, most)) for part, times in RUNGS)
+    ]
+
+
+def _looks(question: Question) -> float:
+    """About how many rows the first test of a ladder looks around: t + 3/ε steps."""
+    noise = IntegerLaplace(1 / (question.epsilon * RUNGS[0][0]))
+    steps = noise.cutoff(question.delta / len(RUNGS)) + 3 * float(Fraction(noise.scale))
+    return question.rows * steps
+
+
+def _scale_ladder(n: int, question: Question, rough: bool) -> ptr.TestedAnswer:
+    """S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)."""
+    bound = min(SCALE_SLOPE * _looks(question) / n, dwork_lei.log_width(n))
+    proposals = _ladder(question, bound, LOUDEST_ROUGH if rough else LOUDEST, ptr.ratio)
+    return ptr.TestedAnswer.of(proposals, scale=True)
+
+
+def _location_ladder(statistic: Statistic, n: int, question: Question, spread: float) -> ptr.TestedAnswer:
+    """A location with bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one."""
+    s = max(spread, 1e-300)
+    bound = statistic.slope * s * _looks(question) / n
+    return ptr.TestedAnswer.of(_ladder(question, bound, LOUDEST * s, ptr.diameter), scale=False)
+
+
+def _outcome(answer: ptr.TestedValue | None, how: str, question: Question, advice: Advice) -> Outcome[float]:
+    """An answer, or ⊥ where every test failed."""
+    return question.refuse(how, advice) if answer is None else Outcome(answer.value, how, answer.noise)
+
+
+def _ptr_advice(statistic: Statistic, n: int, question: Question) -> Advice:
+    """The number of rows from which on the narrowest proposals pass on smooth data, if there are fewer."""
+    moves = _looks(question if statistic.scale else question.part(SCALE_SHARE))
+    enough = least_n(
+        lambda size: _room(statistic, size, moves) and SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
+    )
+    return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
+
+
+# -------------------------------------------------------------------------------------------- the papers' own grids
+
+
+def _grids(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+    """S for scales; for locations S on their spread, then M's grids."""
+    how = "Dwork and Lei's grids"
+    stages = 1 if statistic.scale else 2
+    if not _room(statistic, n, _looks(question.part(Fraction(1, 2)))) or not _quiet(stages, n, question):
+        return question.refuse(how, _grid_advice(statistic, n, question))
+    if statistic.averaged is not None:
+        return _trimmed(statistic, statistic.averaged(n), data, n, question)
+    advice = _grid_advice(statistic, n, question)
+    level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
+    build = _own_build(statistic, data, n, question)
+    scale = build if statistic.scale else _scale_build(statistic, data, n, question)
+    spread = question.account.draw(dwork_lei.scale(dwork_lei.log_width(n), level), scale)
+    if statistic.scale or spread is None:
+        return _outcome(spread, how, question, advice)
+    found = question.account.draw(dwork_lei.location(dwork_lei.bin_width(spread.value, n), level), build)
+    return _outcome(found, how, question, advice)
+
+
+def _quiet(stages: int, n: int, question: Question) -> bool:
+    """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
+    each = float(question.epsilon) / (2 * stages)
+    if stages == 1:
+        return dwork_lei.log_width(n) / each <= LOUDEST
+    return dwork_lei.log_width(n) / each <= LOUDEST_ROUGH and n ** (-1 / 3) / each <= LOUDEST
+
+
+def _grid_advice(statistic: Statistic, n: int, question: Question) -> Advice:
+    moves, stages = _looks(question.part(Fraction(1, 2))), 1 if statistic.scale else 2
+    if not _quiet(stages, 10**15, question):  # widths fall so slowly that no table is large enough
+        return Advice(other=INVERSE, why=UNSTABLE)
+    enough = least_n(lambda size: _room(statistic, size, moves) and _quiet(stages, size, question))
+    return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
+
+
+INVERSE = "method='inverse', which needs no test"
+UNSTABLE = "the test whether a few rows can move the answer far did not pass"
+
+
+def _trimmed(statistic: Statistic, averaged: int, data: Column, n: int, question: Question) -> Outcome[float]:
+    """TM: S on the range that bounds how far one person moves the mean, then noise for that range."""
+    how, third, rows = "Dwork and Lei's grids", Fraction(1, 3), question.rows
+    level = dwork_lei.Level(question.epsilon * third, question.delta * third)
+    low, high = statistic.spread(n)
+    ranks, advice = (low + 1 - rows, high - 1 + rows), _grid_advice(statistic, n, question)
+    grids = dwork_lei.scale(dwork_lei.log_width(n), level)
+    spread = question.account.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
+    if spread is None:
+        return _outcome(spread, how, question, advice)
+    failure = question.delta * third
+    bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
+    if max(spread.value, bound) >= dwork_lei.MOST:
+        return question.refuse(how, Advice(other="values of a size below 1e300"), why="the released scale is too large")
+    off = (n - averaged) // 2
+    ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
+    mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
+    value, noise = question.account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
+    return Outcome(value, how, noise)
+
+
+# ---------------------------------------------------------------------------------- what is known before rows are read
+
+LIKELY = Fraction(1, 20)
+
+
+def listed(p: object) -> Sequence[Any]:
+    """Several levels as a sequence; () for one."""
+    return list(p) if isinstance(p, list | tuple | np.ndarray) and np.ndim(p) == 1 else ()
+
+
+def buys_size(given: Mapping[str, Any]) -> bool:
+    """Whether an order statistic first buys a noisy number of rows where that is secret: see `measured`."""
+    several = len(listed(given.get("p"))) > FOLLOWED
+    capped = given.get("weights") == "rows"
+    return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
+
+
+def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+    """A bound on ranks that holds with 95% confidence and whatever the data: P(more than k ranks) ≤ L·e^(-ε(k+1)/2).
+
+    L is the most candidates that there may be. Where the number of rows is secret, nothing is said.
+    """
+    capped = given.get("weights") == "rows"  # where the size is not that of the table
+    if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public or capped:
+        return ""
+    kept = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
+    left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
+    parts = max(len(listed(given.get("p"))), 1)
+    off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
+    return f"within {off:,} of {rows:,} ranks" if off < rows else ""
+
+
+def secret_size(given: Mapping[str, Any], cost: Privacy) -> bool:
+    """Whether the number of rows that a statistic is of is secret."""
+    return given.get("missing") == "drop" or given.get("weights") == "rows" or not cost.adjacency.size_is_public
+
+
+def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | None:
+    """The loss of an order statistic that is drawn at once, which is known before it is; None for any other.
+
+    Several quantiles of a public number of rows are drawn by the tiers of a tree, which is public too.
+    """
+    if given.get("method", "inverse") != "inverse" or buys_size(given):
+        return None
+    of_people = bool(cost.adjacency.person) and given.get("per_person") is None  # weighted rows have boxes
+    if len(listed(given.get("p"))) > 1 and not secret_size(given, cost) and not of_people:
+        levels = [checks.rational("p", p, "a number") for p in given["p"]]
+        aimed = [quantile_rank(p, rows) for p in levels]
+        found = quantile_trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
+        if found is not None:
+            return quantile_trees.tree_loss(found[1])
+    return inverse_loss(cost.exact_epsilon)

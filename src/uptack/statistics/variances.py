@@ -19,10 +19,9 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Question, column, read_question
-from uptack.statistics.frame_sums import ONE
-from uptack.statistics.mean_intervals import laplace_quantile, normal_quantile
-from uptack.statistics.moments import HOW, MomentRecipe, Moments, clipping, framed
-from uptack.statistics.statistic import Data
+from uptack.statistics.means import laplace_quantile, normal_quantile
+from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping, framed
+from uptack.table.protocol import Column
 from uptack.table.reads import COLUMN, MOMENTS
 
 RECIPES = (MomentRecipe(kappa=1, width=8, of_rows=True), MomentRecipe(kappa=1, width=8, of_rows=True))
@@ -90,7 +89,7 @@ class VarianceInterval:
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
-def _fourth(data: Data, made: Moments, question: Question) -> float:
+def _fourth(data: Column, made: Moments, question: Question) -> float:
     """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
     frame = made.frame
     far = 1 + abs(made.first)
@@ -123,12 +122,12 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     """The variance, with an interval for that of the population and no bounds on the data.
 
     **Theorem.** ε-differentially private. The frame and the first two moments are those of `mean`, with κ = 2
-    (`uptack.statistics.frame_sums`) and another weight of width. Given them, 8% of ε goes into the fourth moment: a
+    (`uptack.statistics.moments`) and another weight of width. Given them, 8% of ε goes into the fourth moment: a
     row has a whole number from 0 to 2^24, so the sum moves by at most 2^24 when one is replaced, comes or goes. It is
     used for the interval alone.
 
     With `person=` it is the variance of a random row of a random person: a person adds the means of her rows' moments,
-    which move the sums as one row's do (`uptack.statistics.frame_sums`); her fourth power is from 0 to 2^24 too.
+    which move the sums as one row's do (`uptack.statistics.moments`); her fourth power is from 0 to 2^24 too.
 
     Rows outside the frame count as its ends, which makes the variance smaller; the interval's upper end allows for
     that, and is infinite where the tails look too heavy for a variance.

@@ -67,7 +67,7 @@ class PrivacyUnit:
     """Whose rows they are, and how they share the units of one person: see the module.
 
     `ids` are the public names of the columns that say whose a row is; none where each row is its own. With "any"
-    `at_most` is None where it is still to be chosen (`uptack.discrete.cells_per_person`).
+    `at_most` is None where it is still to be chosen (`uptack.discrete.categories`).
     """
 
     ids: tuple[str, ...] = ()

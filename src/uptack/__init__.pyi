@@ -27,6 +27,7 @@ from .blocks import subsample_aggregate as subsample_aggregate
 from .densities import fourier_density as fourier_density
 from .densities import kde as kde
 from .discrete import Domain as Domain
+from .discrete import chi_square as chi_square
 from .discrete import count as count
 from .discrete import histogram as histogram
 from .discrete import margins as margins

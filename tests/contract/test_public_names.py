@@ -16,11 +16,11 @@ NAMES = {
         multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable report scatter shortcut_regression sparse_histogram
         stable_value statistics subsample_aggregate table trimmed_mean winsorized_mean
-        correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney mean_difference
+        chi_square correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney mean_difference
         median_difference quantile_difference rank_biserial ranks signed_rank superiority""",
     "uptack.ranks": """correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney
         mean_difference median_difference quantile_difference rank_biserial signed_rank superiority""",
-    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram count histogram
+    "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram chi_square count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",

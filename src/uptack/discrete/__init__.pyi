@@ -9,6 +9,7 @@ from .domains import Domain as Domain
 from .histograms import Histogram as Histogram
 from .histograms import count as count
 from .histograms import histogram as histogram
+from .independence import chi_square as chi_square
 from .margin_tables import Margins as Margins
 from .margin_tables import margins as margins
 from .sparse_histograms import SparseHistogram as SparseHistogram

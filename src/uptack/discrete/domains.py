@@ -168,12 +168,12 @@ class Domain:
         return {name: at if isinstance(levels, int) else _listed(levels)[at] for (name, levels), at in pairs}
 
 
-def public_groups(groups: Any) -> tuple[Hashable, ...]:
+def public_groups(groups: Any, name: str = "groups") -> tuple[Hashable, ...]:
     """Groups that are fixed before the data are seen: a list, or k for the integers below k."""
-    checks.few("groups", groups, MOST_GROUPS, "groups", "Ask about some of them at a time.")
+    checks.few(name, groups, MOST_GROUPS, name, "Ask about some of them at a time.")
     try:
-        levels = Domain({"groups": groups}).columns["groups"]
+        levels = Domain({name: groups}).columns[name]
     except InvalidArgument as error:
-        fix = "They must be public: chosen before anybody looks at the data. Pass None for unknown groups."
-        raise InvalidArgument("groups", error.must, error.got, fix) from None
+        fix = f"They must be public: chosen before anybody looks at the data. Pass None for unknown {name}."
+        raise InvalidArgument(name, error.must, error.got, fix) from None
     return tuple(range(levels) if isinstance(levels, int) else levels)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 HOMES = (
     "uptack.statistics",
     "uptack.discrete.histograms",
-    "uptack.discrete.histograms",
+    "uptack.discrete.independence",
     "uptack.discrete.margin_tables",
     "uptack.discrete.sparse_histograms",
     "uptack.densities.fourier",

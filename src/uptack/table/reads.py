@@ -202,7 +202,7 @@ class Reads:
             return {self._own(name, label): one for label, one in made.items()}
         if self.shape == "flags":
             return {name: _row_field(name, x)}
-        if self.shape == "categories" or name == "labels":
+        if "text" in self.kinds or name == "labels":
             return {name: column_field(name, x, None, "a one-dimensional column of categories")}
         return {name: column_field(name, x, self.kinds)}
 

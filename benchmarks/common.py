@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import importlib
+import io
 import json
 import os
 import platform
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
@@ -84,6 +87,24 @@ def rank_errors(ordered: NDArray[Any], ranks: ArrayLike, values: ArrayLike) -> N
     ranks, values = np.asarray(ranks), np.asarray(values)
     least, most = np.searchsorted(ordered, values, "left") + 1, np.searchsorted(ordered, values, "right")
     return np.maximum(np.maximum(least - ranks, ranks - most), 0)
+
+
+def file_bytes(place: str) -> bytes:
+    """A file that comes with a package, without its compression: package/file, or package/archive:file.
+
+    The package is not imported: one of them writes into the home directory.
+    """
+    package, _, rest = place.partition("/")
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit(f'{place} is in {package}: pip install -e ".[bench]"')
+    file, _, member = rest.partition(":")
+    data = (Path(spec.submodule_search_locations[0]) / file).read_bytes()
+    if member:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            found = next(one for one in archive if one.name.endswith(member))
+            data = archive.extractfile(found).read()  # type: ignore[union-attr]
+    return bz2.decompress(data) if file.endswith(".bz2") else data
 
 
 def cell(value: Any) -> str:

@@ -21,21 +21,18 @@ diffprivlib gives no weight to tied rows, integers are spread evenly from -1/2 t
 from __future__ import annotations
 
 import argparse
-import bz2
 import io
-import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import peers
-from common import Ratio, Row, machine, percent, rank_errors, table, write_json
+from common import Ratio, Row, file_bytes, machine, percent, rank_errors, table, write_json
 from numpy.typing import NDArray
 
 import uptack
@@ -118,7 +115,7 @@ class Table:
     @cached_property
     def columns(self) -> Mapping[str, Column]:
         """The numeric ones, by their declared types."""
-        kinds = uptack.open(self.frame).source.columns
+        kinds = uptack.open(self.frame).source.kinds
         numeric = {name: kind for name, kind in kinds.items() if kind in ("integer", "number")}
         return {name: self._column(name, kind == "integer") for name, kind in numeric.items()}
 
@@ -129,18 +126,7 @@ class Table:
 @lru_cache
 def load(name: str) -> Table:
     """A table without the row numbers that some packages put before it. Columns may have gaps, integers too."""
-    package, _, rest = FILES[name].partition("/")
-    spec = find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit(f'{name} is in {package}: pip install -e ".[bench]"')
-    file, _, member = rest.partition(":")
-    data = (Path(spec.submodule_search_locations[0]) / file).read_bytes()
-    if member:
-        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            found = next(one for one in archive if one.name.endswith(member))
-            data = archive.extractfile(found).read()  # type: ignore[union-attr]
-    if file.endswith(".bz2"):
-        data = bz2.decompress(data)
+    data = file_bytes(FILES[name])
     frame = pd.read_csv(io.BytesIO(data), dtype_backend="numpy_nullable", low_memory=False)
     return Table(name, frame.loc[:, ~frame.columns.str.startswith("Unnamed")])
 

@@ -63,6 +63,8 @@ FILES = {
 }
 """package/file, or package/archive:file. The packages are not imported."""
 
+STATISTICS = ("median", "mean", "share", "counts")
+
 PERSON = {"colon": "id", "recur": "ID"}
 """The columns of ids where people have several rows."""
 
@@ -106,6 +108,7 @@ class Truth:
 
     @staticmethod
     def of(column: pd.Series, ids: pd.Series | None) -> Truth:
+        """The values of a column that are there."""
         there = column.notna().to_numpy() & (True if ids is None else ids.notna().to_numpy())
         values = column[there].to_numpy()
         weights = np.ones(values.size)
@@ -117,15 +120,18 @@ class Truth:
 
     @property
     def mean(self) -> float:
+        """The mean of rows, or of people."""
         return float(np.average(self.values.astype(np.float64), weights=self.weights))
 
     @property
     def deviation(self) -> float:
+        """The standard deviation, 1 where it is 0."""
         values = self.values.astype(np.float64)
         return float(np.sqrt(np.average((values - self.mean) ** 2, weights=self.weights))) or 1.0
 
     @property
     def median(self) -> float:
+        """The median of rows, or of people."""
         sums = np.cumsum(self.weights)
         return float(self.values[np.searchsorted(sums, sums[-1] / 2)])
 
@@ -139,6 +145,8 @@ class Truth:
 def frame_of(path: Path, kinds: Mapping[str, str]) -> pd.DataFrame:
     """The file as pandas reads it, with the library's names of columns; numbers that are none are missing."""
     frame = pd.read_csv(path, low_memory=False)
+    if frame.shape[1] != len(kinds):
+        frame = pd.read_csv(path, sep=None, engine="python")  # another delimiter
     if frame.shape[1] != len(kinds):
         raise ValueError(f"pandas reads {frame.shape[1]} columns, uptack {len(kinds)}")
     frame.columns = list(kinds)
@@ -155,7 +163,7 @@ def releases(path: Path, person: str | None, seed: int) -> tuple[dict[str, Tally
     kinds = dict(session.whole.as_rows().kinds)
     frame = frame_of(path, kinds)
     ids = None if person is None else frame[person]
-    tallies = {name: Tally() for name in ("median", "mean", "share", "counts")}
+    tallies = {name: Tally() for name in STATISTICS}
     for name, kind in kinds.items():
         if name == person:
             continue

@@ -156,3 +156,20 @@ def test_nothing_spent_promises_nothing():
     text = made.to_markdown()
     assert "times as likely" not in text
     assert "--plausible" not in text
+
+
+def test_columns_of_texts_are_counted_before_anything_else_is_asked_of_them():
+    """Six columns of yes and no had "n" and no counts at ε = 1, and no word about it."""
+    rows, sides = 2400, RNG.choice(["no", "yes"], (6, 2400))
+    table = {f"x{i}": RNG.normal(size=rows) for i in range(7)} | {f"c{i}": side for i, side in enumerate(sides)}
+    made = ut.report(table, epsilon=1, entropy=ut.SeededEntropy(1))
+    assert all(column.answered for column in made.columns)
+    assert all("counts" in column.part.figures for column in made.columns[7:])
+
+
+def test_a_column_without_an_answer_says_why():
+    names = np.array([f"name {i}" for i in range(3000)])
+    made = ut.report({"x": RNG.normal(size=3000), "name": names}, epsilon=1, entropy=ut.SeededEntropy(1))
+    assert not made.columns[1].answered
+    assert "Categories with fewer than" in made.columns[1].silence
+    assert "schema lists" in made.columns[1].silence

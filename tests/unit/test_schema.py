@@ -468,3 +468,46 @@ def test_a_ledger_is_named_by_its_path_or_url(tmp_path, capsys, monkeypatch):
     write_people(tmp_path / "plain.csv", schema=None)
     assert main(["median", "plain.csv", "x", "-e", "1", "--ledger", "mysql://host/base"]) == 2
     assert "a URL of mysql" in capsys.readouterr().err
+
+
+PAGE = """title = "Visits, 2023"
+author = "Office of Statistics"
+source = "Clinic register"
+privacy_unit = "Each row is one visit."
+[columns.age]
+kind = "integer"
+unit = "years"
+"""
+
+
+def test_a_schema_gives_a_page_its_head(tmp_path, capsys):
+    path = tmp_path / "visits.csv"
+    path.write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(3000)))
+    (tmp_path / "visits.csv.uptack.toml").write_text(PAGE)
+    made = ut.report(path, epsilon=1, date="2024-01-31", entropy=ut.SeededEntropy(1))
+    assert (made.title, made.author, made.source) == ("Visits, 2023", "Office of Statistics", "Clinic register")
+    assert made.whose.startswith("Each row is one visit. Each row is protected.")
+    assert "age (years)" in made.to_html()
+    assert ut.report(path, epsilon=1, title="Mine", author="").author == ""
+    assert main(["report", str(path), "-e", "1", "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert all(text in page for text in ("Visits, 2023", "Office of Statistics", "Clinic register", "(years)"))
+    read = schema.parse(schema.text(schema.parse(PAGE), "visits.csv"))
+    assert (read.title, read.privacy_unit, read.columns["age"].unit) == (
+        "Visits, 2023",
+        "Each row is one visit.",
+        "years",
+    )
+
+
+@pytest.mark.parametrize("line", ['title = ""', "author = 3", 'source = "a\\nb"', f'privacy_unit = "{"x" * 400}"'])
+def test_heads_of_pages_are_one_line(line):
+    with pytest.raises(ut.InvalidArgument, match="one line"):
+        schema.parse(f"{line}\n[columns.age]\n")
+
+
+def test_a_page_is_called_after_its_file(tmp_path):
+    path = tmp_path / "visits.csv"
+    path.write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(3000)))
+    assert ut.report(path, epsilon=1).title == "visits.csv"
+    assert ut.report({"age": np.arange(3000)}, epsilon=1).title == "table"

@@ -54,10 +54,10 @@ Examples:
     show_default=True,
     help="An .html, .md or .json file, or a .zip of CSV files. May be given several times.",
 )
-@click.option("--title", help="The title of the page; the name of the file unless given.")
-@click.option("--author", default="", help="Who publishes it.")
-@click.option("--source", default="", help="Where the data come from, as readers should cite them.")
-@click.option("--date", help="The date on the page; today's unless given.")
+@click.option("--title", help="The title of the page. [default: that of the schema, or the name of the file]")
+@click.option("--author", help="Who publishes it. [default: that of the schema]")
+@click.option("--source", help="Where the data come from, as readers should cite them. [default: that of the schema]")
+@click.option("--date", help="The date on the page. [default: today]")
 @click.option(
     "--unit",
     "measures",
@@ -101,10 +101,11 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
         with open_source(path, options) as session:
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
-    masthead["title"] = masthead["title"] or ("standard input" if path == "-" else Path(path).name)
     with ExitStack() as held:
         places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
         session = held.enter_context(open_source(path, options))
+        usual = "standard input" if path == "-" else Path(path).name
+        masthead["title"] = masthead["title"] or session.schema.title or usual
         made = session.report(epsilon=options["epsilon"], delta=options["delta"], **masthead, **choices)
         if SIGNALS:
             raise KeyboardInterrupt

@@ -167,7 +167,7 @@ def _parts(
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
     listed = {name: schema.levels(name) if kinds[name] in ("text", "integer") else () for name in names}
-    units = {name: getattr(schema.columns.get(name), "unit", None) or "" for name in names} | dict(measures)
+    units = {name: column.unit or "" for name, column in schema.columns.items()} | dict(measures)
     unlisted = [name for name in names if kinds[name] in CATEGORIES.kinds and not listed[name]]
     parts = [
         Part(
@@ -181,7 +181,7 @@ def _parts(
             keys=listed[name],
             people=bool(session.adjacency.person),
             rows=session.source.size if session.adjacency.size_is_public else None,
-            measure=units[name],
+            measure=units.get(name, ""),
         )
         for name in names
     ]

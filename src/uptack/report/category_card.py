@@ -140,7 +140,7 @@ def share_line(figure: Figure) -> FigureLine:
     return FigureLine(figure.label, percent(figure.value, ends), text)
 
 
-COUNTS = ColumnFigure("counts", 2, "counts", lambda rows: 0.0)
+COUNTS = ColumnFigure("counts", 1, "counts", lambda rows: 0.0)
 PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
 PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), present)
 

@@ -260,7 +260,10 @@ class ColumnProfile:
     @property
     def silence(self) -> str:
         """What would help where it is not answered."""
-        return self.part.skipped or next((figure.note for figure in self.figures), "")
+        note = next((figure.note for figure in self.figures), "")
+        if self.counts is not None:
+            note = f"{note} Categories that the schema lists (levels) are all counted.".strip()
+        return self.part.skipped or note or "Not computed at this budget."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -128,9 +128,9 @@ def report(
     *,
     epsilon: Rational,
     delta: Rational = DELTA,
-    title: str = "table",
-    author: str = "",
-    source: str = "",
+    title: str | None = None,
+    author: str | None = None,
+    source: str | None = None,
     date: str | None = None,
     columns: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
@@ -146,7 +146,8 @@ def report(
     `data` is whatever `uptack.open` takes, with its options (`ledger`, `person`, `missing`, `adjacency`, `types` and so
     on), or a session. The other options are those of `uptack report`:
 
-    - `title`, `author`, `source` and `date` stand at the top of the page; the date is today's unless it is given.
+    - `title`, `author`, `source` and `date` stand at the top of the page. By default the first three are those of the
+      schema, the title else the name of the file, and the date is today's.
     - `columns`: only these; `shares`: a column's weight in the budget, such as `{"age": 2}`.
     - `measures`: units of measurement, such as `{"age": "years"}`, for axes and cards.
     - `target`: also regress this column on all other numbers, for a third of ε.
@@ -166,8 +167,10 @@ def report(
     choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible, "measures": measures}
     choices |= {one.option: options.pop(one.option) for one in registered() if one.option in options}
     session = data if isinstance(data, Session) and not options else open_session(data, **options)
-    said: dict[str, Any] = {"title": title, "author": author, "source": source, "date": date}
-    return profile(session, epsilon, delta, progress=progress, **said, **choices)
+    if title is None and session.schema.title is None and isinstance(data, str | Path):
+        title = Path(data).name
+    masthead: dict[str, Any] = {"title": title, "author": author, "source": source, "date": date}
+    return profile(session, epsilon, delta, progress=progress, **masthead, **choices)
 
 
 def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
@@ -203,9 +206,9 @@ def profile(
     epsilon: Rational,
     delta: Rational = 0,
     *,
-    title: str = "table",
-    author: str = "",
-    source: str = "",
+    title: str | None = None,
+    author: str | None = None,
+    source: str | None = None,
     date: str | None = None,
     progress: bool | None = None,
     **choices: Any,
@@ -217,8 +220,12 @@ def profile(
     (`uptack.session.paid`); what is asked may depend on released values. Sections are releases of their own, and all
     add up to no more than what was asked for.
     """
-    for name, text in (("title", title), ("author", author), ("source", source), ("date", date)):
-        if text is not None and not isinstance(text, str):
+    schema, today = session.schema, datetime.now().date().isoformat()
+    masthead = {"title": (title, schema.title, "table"), "author": (author, schema.author, ""),
+                "source": (source, schema.source, ""), "date": (date, None, today)}  # fmt: skip
+    texts = {name: next(text for text in choice if text is not None) for name, choice in masthead.items()}
+    for name, text in texts.items():
+        if not isinstance(text, str):
             raise InvalidArgument(name, "a text", checks.describe(text))
     with steps("planning", 1, show=progress):
         division = divide(session, epsilon, delta, **choices)
@@ -237,7 +244,7 @@ def profile(
         answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
     unanswered = sum(column.part.card.numeric and column["median"].value is None for column in columns)
     return Profile(
-        title=title,
+        **texts,
         rows=rows,
         columns=columns,
         sections=answers,
@@ -247,9 +254,6 @@ def profile(
         hints=hints(division, unanswered),
         unit=session.adjacency.unit,
         whose=session.whose,
-        author=author,
-        source=source,
-        date=datetime.now().date().isoformat() if date is None else date,
     )
 
 

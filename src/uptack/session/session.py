@@ -340,7 +340,8 @@ class Session:
     @property
     def whose(self) -> str:
         """Whose privacy is protected, in words, and which rows are used."""
-        return whose(self.adjacency, self.noun) + rows_used(self.conditions)
+        stated = f"{self.schema.privacy_unit} " if self.schema.privacy_unit else ""
+        return stated + whose(self.adjacency, self.noun) + rows_used(self.conditions)
 
     def line(self, what: object) -> str:
         """The line of the ledger for a request, with the conditions."""

@@ -32,11 +32,14 @@ FILE_KEYS: Mapping[str, Any] = {
     "delimiter": str, "header": bool, "encoding": str, "decimal": str, "thousands": str, "na": list, "skip_rows": int,
     "comment": str, "unnamed": str,
 }  # fmt: skip
-COLUMN_KEYS = ("kind", "granularity", "plausible", "levels", "na")
-TABLE_KEYS = ("person", "noun", "adjacency", "ledger", "dataset", "file", "columns")
+COLUMN_KEYS = ("kind", "granularity", "plausible", "levels", "na", "unit")
+PAGE_KEYS = ("title", "author", "source", "privacy_unit")
+TABLE_KEYS = (*PAGE_KEYS, "person", "noun", "adjacency", "ledger", "dataset", "file", "columns")
 ADJACENCIES = ("substitute", "add-remove")
 LARGEST_FILE = 1 << 22
 """Bytes that a schema may have: some ten thousand columns."""
+LONGEST_LINE = 300
+"""Characters of a text for readers, such as a title."""
 MOST_LINKS = 40
 """Symbolic links that are followed, as on Linux."""
 LEVEL_TYPES = {"text": str, "integer": int, "number": int, "boolean": bool}
@@ -52,7 +55,7 @@ class ColumnSchema:
 
     `kind` is the type of its cells. `granularity` and `plausible` are defaults for the options of those names, and
     `levels` are its categories. `na` are words for missing values. For a column of times `granularity` is the name of
-    a duration, and `plausible` are two dates or times in ISO 8601.
+    a duration, and `plausible` are two dates or times in ISO 8601. `unit` is the unit of measurement, such as "years".
     """
 
     kind: str | None = None
@@ -60,6 +63,7 @@ class ColumnSchema:
     plausible: tuple[float, float] | tuple[str, str] | None = None
     levels: tuple[str | int | bool, ...] | None = None
     na: tuple[str, ...] | None = None
+    unit: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class Schema:
     """The schema of a file.
 
     `dialect` holds options of `uptack.table.open_table` by name. `ledger` is the path or URL of the ledger that every
-    release from the file is debited to, and `dataset` the data set in it.
+    release from the file is debited to, and `dataset` the data set in it. `title`, `author` and `source` are the head
+    of a report, and `privacy_unit` is a sentence such as "Each row is one visit.", which stands before the guarantee.
     """
 
     name: str = ""
@@ -78,6 +83,10 @@ class Schema:
     adjacency: str | None = None
     ledger: str | None = None
     dataset: str | None = None
+    title: str | None = None
+    author: str | None = None
+    source: str | None = None
+    privacy_unit: str | None = None
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -225,9 +234,9 @@ def parse(text: str, name: str = "schema") -> Schema:
     column_schema = {column: reading.column(column, reading.table(columns, column)) for column in columns}
     person = reading.person(found.get("person", []), column_schema)
     dialect = reading.dialect(reading.table(found, "file"))
-    return Schema(
-        name, MappingProxyType(column_schema), MappingProxyType(dialect), person, noun, adjacency, ledger, dataset
-    )
+    page = {key: reading.line(key, found[key]) for key in PAGE_KEYS if key in found}
+    described, written = MappingProxyType(column_schema), MappingProxyType(dialect)
+    return Schema(name, described, written, person, noun, adjacency, ledger, dataset, **page)
 
 
 def check_ledger_place(place: str) -> None:
@@ -266,6 +275,12 @@ class _Reading:
                 self.refuse(f"{key} of [file]", f"a {FILE_KEYS[key].__name__}", value)
         return {key: tuple(value) if key == "na" else value for key, value in found.items()}
 
+    def line(self, key: str, found: Any) -> str:
+        """A text for readers, in one line."""
+        if not isinstance(found, str) or not found.strip() or not found.isprintable() or len(found) > LONGEST_LINE:
+            self.refuse(key, f"one line of at most {LONGEST_LINE} characters", found)
+        return found
+
     def ledger(self, place: Any, dataset: Any) -> tuple[str | None, str | None]:
         if place is not None and (not isinstance(place, str) or not place.strip()):
             self.refuse("ledger", "the path or the URL of a ledger", place)
@@ -301,8 +316,9 @@ class _Reading:
         if na is not None and not (isinstance(na, list) and all(isinstance(word, str) for word in na)):
             self.refuse("na" + where, "a list of words for missing values", na)
         exact = step if step is None or isinstance(step, str) else Fraction(step)
+        unit = self.line("unit" + where, found["unit"]) if "unit" in found else None
         column_schema = ColumnSchema(
-            kind, exact, ends, None if levels is None else tuple(levels), None if na is None else tuple(na)
+            kind, exact, ends, None if levels is None else tuple(levels), None if na is None else tuple(na), unit
         )
         if kind is not None:
             self.agree(kind, column_schema, where)
@@ -369,6 +385,9 @@ HEADING = """\
 #                            For durations: ["00:05:00", "03:00:00"]
 #   levels = ["A", "B"]      its categories, if they are public
 #   na = ["-9", "k. A."]     words for missing values in this column, beside those of [file]
+#   unit = "years"           its unit of measurement, for the report
+# For the top of a report, in this order, above all tables: title, author, source, and
+# privacy_unit = "Each row is one visit."
 """
 
 
@@ -392,7 +411,7 @@ def text(schema: Schema, file: str) -> str:
     """
     import tomlkit
 
-    names = ("noun", "adjacency", "ledger", "dataset")
+    names = (*PAGE_KEYS, "noun", "adjacency", "ledger", "dataset")
     table = {"person": list(schema.person), **{key: getattr(schema, key) for key in names}, "file": schema.dialect}
     columns = {name: _items(vars(column_schema)) for name, column_schema in schema.columns.items()}
     printable = "".join(sign if sign.isprintable() else "?" for sign in file)

@@ -85,8 +85,8 @@ def check_order(column, theirs, at_most=None):
 @in_engines
 @pytest.mark.parametrize("name", ["x", "visits"])
 def test_weights_of_people(people, ids, name, few):
-    if name == "x" and on_spark(people):
-        pytest.skip("floats are asked for in four engines; in Spark that takes half a minute")
+    if on_spark(people):
+        pytest.skip("tests/table compares what Spark answers with memory")
     column = people.column(name)
     whose, values = owners(TABLE, ids), floats(TABLE[name])
     assert column.of_people

@@ -121,7 +121,7 @@ def test_draws_have_the_law(name):
     table = (0, 1, 3, 3, 2)[: made.n]
     exact = whole(made, table, {0: 0, len(made.ranks) + 1: made.size})
     assert sum(exact.values()) == 1
-    account, runs = Account.elsewhere("tree", SeededEntropy(4)), 3000
+    account, runs = Account.elsewhere("tree", SeededEntropy(4)), 1500
     seen = Counter(tuple(made.draw(Rows(table, made.size), account)) for _ in range(runs))
     kept = [y for y in exact if runs * exact[y] > 5]
     observed = np.array([seen[y] for y in kept], float)

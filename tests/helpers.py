@@ -15,7 +15,7 @@ from uptack.table.ids import Owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.unit import ROW, PrivacyUnit
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.entrance import field
 
 FALSE_ALARM = 1e-7
@@ -67,7 +67,7 @@ def assert_fits_cdf(draws: np.ndarray, right: stats.rv_continuous, wrong: stats.
 def sampled(values: Any, codes: Any = None, people: int = 0) -> Sample:
     """The complete rows of a matrix, and whose they are."""
     rows = np.asarray(values, np.float64)
-    fields = {str(i): containers.of_numpy(np.ascontiguousarray(column)) for i, column in enumerate(rows.T)}
+    fields = {str(i): entrance.of_numpy(np.ascontiguousarray(column)) for i, column in enumerate(rows.T)}
     unit = ROW if codes is None else PrivacyUnit(("person",), "people")
     table = MemoryTable(fields, unit, codes, people)
     return complete_rows(Columns(map(table.column, fields)), "drop")

@@ -16,7 +16,7 @@ from uptack.discrete.histograms import in_steps
 from uptack.errors import InvalidArgument
 from uptack.regression.formulas import formula_designs, grammar
 from uptack.regression.formulas.category_levels import CategoryLevels
-from uptack.table.engine import connection, plain
+from uptack.table.engine import connection
 from uptack.table.opening import open_table
 from uptack.table.unit import PrivacyUnit, U
 
@@ -29,7 +29,7 @@ def test_a_view_of_times_says_the_same_before_and_after_ibis(tmp_path, monkeypat
         con.execute("CREATE TABLE t AS SELECT TIMESTAMPTZ '2024-01-01 02:00:00+00' AS t")
         con.execute("CREATE VIEW v AS SELECT extract(hour FROM t) AS h, CAST(t AS VARCHAR) AS s FROM t")
     rows = open_table(path, table="v")
-    assert isinstance(rows.opened, plain.Plain)
+    assert isinstance(rows.opened, connection.Plain)
     for _ in range(2):
         assert (categories(rows, "h"), categories(rows, "s")) == ({2: 1}, {"2024-01-01 02:00:00+00": 1})
         assert in_order(rows.column("h")).tolist() == [2.0]

@@ -16,7 +16,7 @@ import uptack as ut
 from uptack import interrupts
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.unread import Touched
-from uptack.table.values.containers import objects
+from uptack.table.values.entrance import objects
 from uptack.table.values.kinds import canonical, number
 
 SECRET = "the row of alice"

@@ -14,7 +14,7 @@ from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.session import Request
 from uptack.session.requests import in_tables
-from uptack.table.id_candidates import repeats
+from uptack.table.ids import repeats
 from uptack.table.opening import open_table
 
 PEOPLE = 900

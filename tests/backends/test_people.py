@@ -13,7 +13,7 @@ from uptack.errors import InvalidArgument
 from uptack.table import search
 from uptack.table.engine.table import EngineTable
 from uptack.table.exact_sum import exact_sum
-from uptack.table.id_candidates import repeats
+from uptack.table.ids import repeats
 from uptack.table.opening import open_table
 from uptack.table.protocol import Columns
 from uptack.table.unit import PrivacyUnit, U

@@ -6,7 +6,7 @@ import pytest
 
 from tests.answers import categories, matrix
 from uptack.table import snapshots
-from uptack.table.engine import plain as words
+from uptack.table.engine import connection as words
 from uptack.table.engine.counts import in_memory
 from uptack.table.engine.table import EngineTable
 from uptack.table.opening import open_table

@@ -17,7 +17,7 @@ from uptack.table.exact_sum import exact_sum
 from uptack.table.memory.table import MemoryTable
 from uptack.table.opening import open_table
 from uptack.table.unit import ROW
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.kinds import LARGEST
 
 WINDOWS = [(-3, 4), (140, 160), (290, 310), (305, 320), (450, 450), (ROWS - 1, ROWS + 5)]
@@ -36,7 +36,7 @@ def ranked(values: np.ndarray) -> np.ndarray:
 
 def of_array(values: np.ndarray):
     """A column of an array."""
-    return MemoryTable.of({"x": containers.of_numpy(values)}).column("x")
+    return MemoryTable.of({"x": entrance.of_numpy(values)}).column("x")
 
 
 @pytest.fixture

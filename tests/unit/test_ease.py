@@ -13,7 +13,7 @@ from uptack.privacy import Privacy
 from uptack.registry import declared
 from uptack.release import WITH_INTERVAL, Advice, NoReply, Release
 from uptack.session.requests import in_tables
-from uptack.table.condition_text import parse_conditions
+from uptack.table.conditions import parse_conditions
 
 N = 4000
 AGE = np.arange(N) % 80

@@ -14,9 +14,8 @@ import uptack as ut
 from uptack.cli import main
 from uptack.display.time_text import words
 from uptack.report import profile, to_html, to_json, to_text
-from uptack.table.values.calendar import begin, edges_between
 from uptack.table.values.entrance import field
-from uptack.table.values.times import FIRST, LAST, Form, spoken
+from uptack.table.values.times import FIRST, LAST, Form, begin, edges_between, spoken
 
 RNG = np.random.default_rng(7)
 ROWS = 1200

@@ -49,7 +49,7 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
 from uptack.table.reads import COLUMNS
-from uptack.table.values import containers
+from uptack.table.values import entrance
 
 HOW = "directions of rows"
 SHARES = (Fraction(3, 20), Fraction(3, 20), Fraction(7, 10))
@@ -214,7 +214,7 @@ def scatter(
     """
     how = checks.choice("missing", missing, MISSING)
     account = Account.open("scatter", epsilon, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy)
-    columns, names = read_columns("x", x, least=2), containers.names(x)
+    columns, names = read_columns("x", x, least=2), entrance.names(x)
     if account.adjacency.size_is_public and rounds_for(columns.table.size, len(columns), account) == 0:
         return account.close(Outcome.refusal(HOW, rows_advised(len(columns), account)))
     account.begin()

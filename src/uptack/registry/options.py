@@ -100,7 +100,7 @@ SHARES = ("mean", "any", "last")
 """What can be made of the truth values of a person's rows: their share, whether any is true, and the last one."""
 
 CALENDAR = ("hour", "day", "week", "month", "year")
-"""Units of the calendar: see `uptack.table.values.calendar`."""
+"""Units of the calendar: see `uptack.table.values.times`."""
 
 SURVEY = (
     "weights= says how the rows of one person count. Survey weights are not supported: no weighted estimate is proved "

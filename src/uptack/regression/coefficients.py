@@ -36,7 +36,7 @@ from uptack.exact import Rational, read
 from uptack.labels import label
 from uptack.release import Release
 from uptack.table.exact_sum import Floats
-from uptack.table.values import containers
+from uptack.table.values import entrance
 
 FINE, LITTLE, FARTHEST = 0.15, 40.0, 1500.0
 """The step, the logarithm of what may be left out below, and how far W goes beyond its mean."""
@@ -59,7 +59,7 @@ SCALES = ("units", "errors")
 def coefficient_names(count: int, intercept: bool, x: Any = None) -> tuple[str, ...]:
     """What coefficients are called as long as nobody says otherwise (`Release.named`): by the columns of a frame, else
     intercept, x0, x1 and so on."""
-    columns = containers.names(x) or tuple(f"x{i}" for i in range(count - intercept))
+    columns = entrance.names(x) or tuple(f"x{i}" for i in range(count - intercept))
     return (*(["intercept"] if intercept else []), *columns)
 
 

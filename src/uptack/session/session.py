@@ -65,7 +65,7 @@ class Session:
     def where(self, given: str | Mapping[str, Any] | None = None, /, **named: Any) -> Session:
         """A session on the rows that meet all conditions: `session.where("age >= 18 and ward == 'Surgery'")`.
 
-        Conditions are a text, which is parsed and never evaluated (`uptack.table.condition_text`), or keyword
+        Conditions are a text, which is parsed and never evaluated (`uptack.table.conditions`), or keyword
         arguments: `session.where(ward="Surgery", age=(">=", 18))`. There a condition is a value, None for rows without
         one, or a pair (operation, value) with one of "==", "!=", "<", "<=", ">", ">=", "in", "not in" and "between"
         (`uptack.table.conditions`). A row without a value meets only `None`, and "in" with None. Names that are not

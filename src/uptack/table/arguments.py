@@ -16,7 +16,7 @@ from uptack.table.memory import counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.entrance import HELD, field, numeric
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
@@ -54,15 +54,15 @@ def matrix_fields(name: str, x: Any, must: str = "a table of numbers") -> dict[s
 
     Those of a frame have its names, as far as these differ; others are numbered.
     """
-    framed = containers.frame(x)
+    framed = entrance.frame(x)
     if framed is not None:
         return {
             _fresh(label, i, framed): column_field(f"{name}[{label!r}]", part, NUMERIC)
             for i, (label, part) in enumerate(framed)
         }
     if isinstance(x, np.ndarray) and x.ndim == 2:
-        numeric(name, containers.of_numpy(x.reshape(-1)), must)
-        return {str(i): containers.of_numpy(x[:, i]) for i in range(x.shape[1])}
+        numeric(name, entrance.of_numpy(x.reshape(-1)), must)
+        return {str(i): entrance.of_numpy(x[:, i]) for i in range(x.shape[1])}
     return {"0": numeric(name, field(name, x, must, ""), must)}
 
 
@@ -101,7 +101,7 @@ BY_FIX = "A list is one column; several columns are a tuple, as in by=(ward, sex
 
 def category_fields(by: Any, name: str = "by") -> dict[str, Field]:
     """One or several columns of categories, by the container's own type, under names of their own."""
-    framed = containers.frame(by)
+    framed = entrance.frame(by)
     if isinstance(by, np.ndarray) and by.ndim == 2:
         parts = [by[:, i] for i in range(by.shape[1])]
     else:

@@ -9,18 +9,23 @@ left out. The ids themselves are never released.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.entrance import field
 from uptack.table.values.field import Field
+from uptack.table.values.kinds import Kind
+
+if TYPE_CHECKING:
+    from uptack.table.protocol import Table
 
 Codes = NDArray[np.int64]
 NOBODY = -1
@@ -87,7 +92,7 @@ def numbered(codes: Codes) -> tuple[Codes, int]:
 
 def _parts(person: Any) -> list[tuple[str, Field]]:
     """The columns of an id with their names, by the container's own type."""
-    framed = containers.frame(person)
+    framed = entrance.frame(person)
     if isinstance(person, Mapping):
         framed = [(str(name), part) for name, part in person.items()]
     elif isinstance(person, np.ndarray) and person.ndim == 2:
@@ -111,7 +116,7 @@ def _read(ids: Any) -> Field:
 def _name(column: Any, otherwise: str) -> str:
     """The name that a column of pandas or polars has."""
     name = getattr(column, "name", None)
-    return name if isinstance(name, str) and name and containers.foreign(column) is not None else otherwise
+    return name if isinstance(name, str) and name and entrance.foreign(column) is not None else otherwise
 
 
 def _codes(ids: Field) -> tuple[Codes, int]:
@@ -122,3 +127,50 @@ def _codes(ids: Field) -> tuple[Codes, int]:
 
 def _lacks(found: list[Any]) -> bool:
     return bool(found) and found[-1] is None
+
+
+# --------------------------------------------------------------------------------------------- which columns may be ids
+
+IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
+"""Kinds of columns that are ids, most of the time."""
+MANY = 20
+SOUNDS = re.compile(
+    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """How often the values of a column, or of several together, occur. Not private."""
+
+    names: tuple[str, ...]
+    rows: int
+    values: int
+    most: int
+    missing: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {**vars(self), "names": list(self.names)}
+
+
+def repeats(table: Table) -> list[Repeats]:
+    """Which columns may be ids, and how many rows one value has: for the curator, who asks once. **Not private.**
+
+    These are the ids of a table of people; else columns of whole numbers, texts and the like with many values, one in
+    twenty rows or more on average, or with a name that sounds like one.
+
+    >>> from uptack.table.opening import open_table
+    >>> repeats(open_table({"patient_id": ["a", "a", "a", "b"]}))
+    [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
+    """
+    if table.unit.people:
+        return [_repeats(table)]
+    names = [name for name, kind in table.kinds.items() if kind in IDS and table.identifies(name)]
+    found = [_repeats(table.by_person([name])) for name in names]
+    return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
+
+
+def _repeats(table: Table) -> Repeats:
+    rows, most = table.spread()
+    return Repeats(table.unit.ids, rows, table.size, most, table.as_rows().size - rows)

@@ -18,8 +18,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import id_names
 from uptack.table.protocol import Table
 from uptack.table.snapshots import state
-from uptack.table.values.containers import frame, package
-from uptack.table.values.entrance import all_declared, field
+from uptack.table.values.entrance import all_declared, field, frame, package
 from uptack.table.values.field import Field
 
 

@@ -22,7 +22,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -227,7 +227,7 @@ def _of_table(x: Any) -> bool:
 
 def _row_field(name: str, x: Any) -> Field:
     """A column of any kind; of a table, of which rows are counted, one number per row."""
-    table = getattr(x, "ndim", 1) == 2 or containers.frame(x) is not None
+    table = getattr(x, "ndim", 1) == 2 or entrance.frame(x) is not None
     return column_field(name, np.zeros(len(x)) if table else x, None)
 
 

@@ -21,7 +21,7 @@ from uptack.table.protocol import Category, Column, Columns, Read, RowDesign, Ta
 from uptack.table.reads import Given, Names, Reads
 from uptack.table.unit import ROW
 from uptack.table.unread import UnreadTable
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.entrance import field
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, labelled
 
@@ -41,7 +41,7 @@ def of_data(data: Any) -> Named:
         return data
     if hasattr(type(data), "design"):
         return Named(data, {}, frozenset())
-    columns = list(data.items()) if isinstance(data, Mapping) else containers.frame(data)
+    columns = list(data.items()) if isinstance(data, Mapping) else entrance.frame(data)
     if columns is None:
         raise InvalidArgument("X", "a frame, or columns by name, where there is a formula", checks.outline(data))
     fields = {str(name): field(f"X[{name!r}]", part) for name, part in columns}
@@ -53,7 +53,7 @@ def of_data(data: Any) -> Named:
 
 def _is_enum(column: Any) -> bool:
     """Whether a column's type lists its values: an Enum of polars does."""
-    return containers.package(column) == "polars" and str(getattr(column, "dtype", "")).startswith("Enum")
+    return entrance.package(column) == "polars" and str(getattr(column, "dtype", "")).startswith("Enum")
 
 
 Margin = tuple[tuple[FormulaFactor, ...], dict[FormulaFactor, bool]]
@@ -178,10 +178,10 @@ def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None
     0 or 1 are columns of truth values, by their types, and those that are declared, by names or by numbers. A column of
     texts is refused by its type: it is a category, for which a formula has dummies.
     """
-    names = containers.names(x)
+    names = entrance.names(x)
     if not names:
         return None
-    kinds = [field(f"X[{name!r}]", part).kind for name, part in containers.frame(x) or ()]
+    kinds = [field(f"X[{name!r}]", part).kind for name, part in entrance.frame(x) or ()]
     for name, kind in zip(names, kinds, strict=True):
         if kind == "text":
             fix = f'A formula makes dummies of categories: formula="y ~ {_written(name)}", levels={{{name!r}: [...]}}. '

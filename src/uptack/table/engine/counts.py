@@ -11,19 +11,17 @@ import numpy as np
 
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import as_floats, missing, valued
+from uptack.table.engine.expressions import added, as_floats, missing, plain_zero, units, valued, weighed
 from uptack.table.engine.rows import gathered
-from uptack.table.engine.weights import added, plain_zero, units, weighed
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Counts, Floored, Place, Weights
 from uptack.table.unit import Integers, roomy
-from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import CodedField, Field
 from uptack.table.values.kinds import NUMERIC, Kind, tidy
-from uptack.table.values.times import FIRST, LAST, TIMED, Form
+from uptack.table.values.times import FIRST, LAST, TIMED, Form, begin, label
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable

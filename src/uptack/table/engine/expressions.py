@@ -1,17 +1,19 @@
-"""Columns of an engine's table as expressions: numbers as floats, texts as bytes, and which rows have no value."""
+"""Columns of an engine's table as expressions: numbers as floats, texts as bytes, times as ticks, and the units that
+rows of people have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.ticks import ticks
+from uptack.table.unit import PrivacyUnit
 from uptack.table.values.kinds import LARGEST, Kind
+from uptack.table.values.times import DAY, EPOCH, FIRST, LAST, SECOND, Form
 
 
 def kind(dtype: Any) -> Kind:
@@ -72,17 +74,8 @@ def _is_nan(values: Any) -> Any:
     is NaN then, and NaN rows come through. Of the float next to x it knows no bounds, so there it looks at the rows.
     """
     if connection.backend(values).name == "duckdb":
-        return _nextafter()(values, 0.0).isnan()
+        return connection.builtin("nextafter", float, float, float)(values, 0.0).isnan()
     return values.isnan()
-
-
-@cache
-def _nextafter() -> Callable[[Any, Any], Any]:
-    def nextafter(x: float, y: float) -> float:
-        """DuckDB's own: the float next to x towards y."""
-        raise NotImplementedError  # never called: ibis writes its name into the query
-
-    return _builtin(nextafter, x=float, y=float, **{"return": float})
 
 
 def infinite(values: Any) -> Any:
@@ -118,50 +111,18 @@ def text_key(con: Any, values: Any) -> Any:
     return _ENCODERS[con.name](values)
 
 
-@cache
-def _encode() -> Callable[[Any], Any]:
-    def encode(text: str) -> bytes:
-        """DuckDB's own."""
-        raise NotImplementedError  # never called: ibis writes its name into the query
-
-    return _builtin(encode, text=str, **{"return": bytes})
-
-
-@cache
-def _convert_to() -> Callable[[Any, str], Any]:
-    def convert_to(text: str, encoding: str) -> bytes:
-        """PostgreSQL's own."""
-        raise NotImplementedError  # never called
-
-    return _builtin(convert_to, text=str, encoding=str, **{"return": bytes})
-
-
 def _valid(text: Any) -> Any:
     """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `decoded`."""
     import pyspark
 
-    return _try_validate_utf8()(text) if int(pyspark.__version__.split(".")[0]) >= 4 else text
-
-
-@cache
-def _try_validate_utf8() -> Callable[[Any], Any]:
-    def try_validate_utf8(text: str) -> str:
-        """Spark's own."""
-        raise NotImplementedError  # never called
-
-    return _builtin(try_validate_utf8, text=str, **{"return": str})
-
-
-def _builtin(function: Callable[..., Any], **types: type) -> Callable[..., Any]:
-    """A function of the engine. ibis reads the types of its arguments, and strings are none."""
-    function.__annotations__ = types
-    made: Callable[..., Any] = connection.ibis().udf.scalar.builtin(function)
-    return made
+    return (
+        connection.builtin("try_validate_utf8", str, str)(text) if int(pyspark.__version__.split(".")[0]) >= 4 else text
+    )
 
 
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
-    "duckdb": lambda text: _encode()(text),
-    "postgres": lambda text: _convert_to()(text, "UTF8"),
+    "duckdb": lambda text: connection.builtin("encode", bytes, str)(text),
+    "postgres": lambda text: connection.builtin("convert_to", bytes, str, str)(text, "UTF8"),
     "pyspark": lambda text: _valid(text).cast("binary"),
 }
 
@@ -192,3 +153,142 @@ def decoded(text: bytes | None) -> str | None:
         return None if text is None else bytes(text).decode()
     except UnicodeDecodeError:
         return None
+
+
+# ---------------------------------------------------------------------------------------------------------------- times
+
+# As ticks (`uptack.table.values.times`): each row by itself, and no row can make a query fail. Some engines have times
+# beyond the years 1 to 9999, and ±infinity. These are brought to the ends before anything is worked out from them.
+
+
+def time_form(dtype: Any) -> Form:
+    """How times of an ibis type are shown."""
+    return Form("date" if dtype.is_date() else "utc" if dtype.timezone is not None else "clock")
+
+
+def known_times(con: Any, dtype: Any) -> bool:
+    """Whether we know how to read times of this type in this engine."""
+    if con.name == "pyspark":  # without a zone they would be read by the clock of the cluster
+        return bool(dtype.is_date() or dtype.timezone is not None)
+    return con.name in _READ
+
+
+def ticks(values: Any) -> Any:
+    """The floats nearest to the ticks of a column of times; null where there is none."""
+    ibis, dtype = connection.ibis(), values.type()
+    read = _READ[connection.backend(values).name]
+    if dtype.is_timestamp() and dtype.scale == 9:  # from 1677 to 2262
+        return read(values)
+    dated = dtype.is_date()
+    zone = "" if dated or dtype.timezone is None else "+00"
+    ends = (date.min, date.max) if dated else (datetime.min, datetime.max)
+    low, high = (ibis.literal(f"{end}{zone}").cast(dtype) for end in ends)
+    inside = ibis.ifelse(values > high, high, ibis.ifelse(values < low, low, values))
+    return ibis.cases((values > high, number(LAST)), (values < low, number(FIRST)), else_=read(inside).cast("float64"))
+
+
+def _duckdb(values: Any) -> Any:
+    """Whole microseconds; of nanoseconds the part below is cut off towards the past.
+
+    Of dates it is days: DuckDB works out ahead what `epoch_us` of the earliest and the latest date of a table is, also
+    where no row that comes here has it, and fails at one that has no microseconds.
+    """
+    if values.type().is_date():
+        start = connection.ibis().literal(EPOCH.date()).cast(values.type())
+        days = connection.builtin("subtract", int, values.type(), values.type())(values, start)
+        return days.cast("float64") * float(DAY)
+    if not values.type().is_timestamp() or values.type().scale != 9:
+        return connection.builtin("epoch_us", int, values.type())(values)
+    nanoseconds = connection.builtin("epoch_ns", int, values.type())(values)
+    left = nanoseconds % 1000
+    whole = connection.builtin("divide", int, int, int)(nanoseconds, 1000)
+    return (whole - (left < 0).cast("int64")).cast("float64")
+
+
+def _postgres(values: Any) -> Any:
+    """The whole minute and the microseconds in it are exact floats, so that their sum is rounded once."""
+    dtype = values.type()
+    if dtype.is_date():
+        return connection.builtin("date_part", float, str, dtype)("epoch", values) * float(SECOND)
+    if dtype.timezone is not None:
+        dtype = dtype.copy(timezone=None)
+        values = connection.builtin("timezone", dtype, str, values.type())("UTC", values)
+    minute = connection.builtin("date_trunc", dtype, str, dtype)("minute", values)
+    part = connection.builtin("date_part", float, str, dtype)
+    return part("epoch", minute) * float(SECOND) + part("microseconds", values)
+
+
+def _spark(values: Any) -> Any:
+    if values.type().is_date():
+        return connection.builtin("unix_date", int, values.type())(values).cast("float64") * float(DAY)
+    return connection.builtin("unix_micros", int, values.type())(values)
+
+
+_READ: dict[str, Callable[[Any], Any]] = {"duckdb": _duckdb, "postgres": _postgres, "pyspark": _spark}
+
+
+# --------------------------------------------------------------------------------------------------------------- people
+
+# The engine counts rows by id, which makes a table with one line per person, and joins it to the rows that a query is
+# about. DuckDB keeps that table for the queries of one state of the table.
+
+HALF = 16
+"""Bits of the lower parts of units, which are added up by themselves."""
+
+
+def plain_zero(key: Any) -> Any:
+    """The same key, without -0.0, which is 0.0 everywhere else."""
+    zero = number(0.0)
+    return connection.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
+
+
+def counted(rows: Any, ids: Sequence[str]) -> connection.Kept:
+    """One line per person: her ids, and how many rows she has (m). Once for each state of the table."""
+    theirs = rows.select(*ids).group_by(list(ids)).aggregate(m=rows.select(*ids).count())
+    return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.Kept(theirs))
+
+
+def weight(m: Any, unit: PrivacyUnit) -> Any:
+    """The units of each row of a person with m rows."""
+    return unit.weights(m, _least).cast("int64")
+
+
+def _least(each: Any, most: int) -> Any:
+    return connection.ibis().least(each, connection.ibis().literal(most, type="int64"))
+
+
+def weighed(rows: Any, people: connection.Kept, ids: Sequence[str], unit: PrivacyUnit) -> Any:
+    """Rows with their weights, w, in place of their ids. Those of people who are not there are left out."""
+    theirs, values = people.table, [name for name in rows.columns if name not in ids]
+    return rows.join(theirs.select(*ids, w=weight(theirs.m, unit)), list(ids)).select(*values, "w")
+
+
+def units(column: Any, each: str = "units") -> dict[str, Any]:
+    """The sum of a column of units, as two sums of the engine for `added`.
+
+    A person has U < 2^33 units, so integers of 64 bits hold those of 2^63/U = 1.7·10^9 people and not of more; Spark
+    goes round then, or raises. Sums of the lower 16 bits and of the rest hold those of 2^46 rows.
+    """
+    return {f"{each}_high": (column >> HALF).sum(), f"{each}_low": (column & (2**HALF - 1)).sum()}
+
+
+def added(line: Mapping[str, Any], each: str = "units") -> int:
+    """What `units` has added up; 0 where there was nothing."""
+    return (int(line[f"{each}_high"] or 0) << HALF) + int(line[f"{each}_low"] or 0)
+
+
+class Sums(NamedTuple):
+    """What is added up over all people: how many there are, their rows, and the units of these."""
+
+    people: int
+    rows: int
+    units: int
+
+
+def summed(people: connection.Kept, unit: PrivacyUnit) -> Sums:
+    """The sums of people with so many rows, m."""
+    theirs = people.table.mutate(w=weight(people.table.m, unit))
+    (line,) = connection.whole(
+        theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **units(theirs.w * theirs.m))
+    )
+    return Sums(int(line["people"]), int(line["rows"] or 0), added(line))

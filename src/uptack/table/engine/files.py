@@ -22,7 +22,6 @@ from uptack.table import schema as schemas
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
-from uptack.table.engine.plain import quoted
 from uptack.table.names import known
 from uptack.table.schema import Schema
 from uptack.table.snapshots import guarded, state
@@ -389,7 +388,7 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     con.con.register(raw, read)
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
     cells = [
-        f"{f'TRY(decode(c{i}))' if text else f'CAST(c{i} AS {types[name]})'} AS {quoted(name)}"
+        f"{f'TRY(decode(c{i}))' if text else f'CAST(c{i} AS {types[name]})'} AS {connection.quoted(name)}"
         for i, (name, text) in enumerate(zip(table.columns, texts, strict=True))
     ]
     read_as = f"{raw} AS read({', '.join(f'c{i}' for i in range(len(cells)))})"
@@ -414,7 +413,9 @@ def arrow(con: Any, names: list[str]) -> Any:
     con.con.register(raw, read)
     _watch(con, names)
     cells = [
-        f"TRY(decode(encode({quoted(f.name)}))) AS {quoted(f.name)}" if _is_text(f.type) else quoted(f.name)
+        f"TRY(decode(encode({connection.quoted(f.name)}))) AS {connection.quoted(f.name)}"
+        if _is_text(f.type)
+        else connection.quoted(f.name)
         for f in read.schema
     ]
     return view(con, f"SELECT {', '.join(cells)} FROM {raw}")

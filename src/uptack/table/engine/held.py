@@ -20,7 +20,7 @@ from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Infinite, Name
-from uptack.table.values.containers import of_numpy
+from uptack.table.values.entrance import of_numpy
 
 COLUMN = 1 << 27
 """Bytes that the columns of one question may have to be read: one of 16 million rows."""

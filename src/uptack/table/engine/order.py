@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from uptack.table import search
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import number
-from uptack.table.engine.weights import added, units
+from uptack.table.engine.expressions import added, number, units
 from uptack.table.exact_sum import Floats, exact_sum
 from uptack.table.search import Counted, Gap, Weighed, crossed
 from uptack.table.unit import PrivacyUnit, roomy

@@ -82,7 +82,7 @@ def _tried(value: Any, on_duckdb: bool) -> Any:
     whole_table = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure)
     if not on_duckdb or any(isinstance(node, whole_table) for node in _within(value)):
         _refuse(value)
-    return _try(value.dtype)(value.to_expr()).op()
+    return connection.builtin("TRY", value.dtype.copy(nullable=True), value.dtype)(value.to_expr()).op()
 
 
 def _within(value: Any) -> list[Any]:
@@ -125,13 +125,3 @@ def _refuse(value: Any) -> None:
             word = f"one with {type(node).__name__} in {value.name!r}, which may fail on a row"
             fix = "Use try_cast in place of cast, or keep what it makes in a table and open that."
             raise InvalidArgument("data", MUST, word, fix)
-
-
-def _try(dtype: Any) -> Any:
-    """DuckDB's TRY of a value of this type."""
-
-    def attempt(value: Any) -> Any:
-        raise NotImplementedError  # never called: ibis writes its name into the query
-
-    attempt.__annotations__ = {"value": dtype, "return": dtype.copy(nullable=True)}
-    return connection.ibis().udf.scalar.builtin(attempt, name="TRY")

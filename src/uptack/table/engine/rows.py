@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from uptack.errors import UptackError
 from uptack.table import snapshots
-from uptack.table.engine import connection, private_folders, weights
+from uptack.table.engine import connection, expressions, private_folders
 from uptack.table.engine.expressions import infinite, missing, valued
 from uptack.table.engine.order import QueryScans
 from uptack.table.exact_sum import Floats
@@ -164,12 +164,12 @@ class EngineRows:
     @cached_property
     def people(self) -> connection.Kept:
         """One line per person who has a complete row: her ids, and how many she has."""
-        return self.everybody if self.drops is None else weights.counted(self.complete, self.ids)
+        return self.everybody if self.drops is None else expressions.counted(self.complete, self.ids)
 
     @cached_property
-    def _sums(self) -> weights.Sums:
+    def _sums(self) -> expressions.Sums:
         """How many people and complete rows there are, and their units: one line per person is read."""
-        return weights.summed(self.people, self.unit)
+        return expressions.summed(self.people, self.unit)
 
     @cached_property
     def size(self) -> int:
@@ -200,7 +200,7 @@ class EngineRows:
     def _weigh(self) -> Weigh | None:
         if not self.unit.weighted:
             return None
-        return functools.partial(weights.weighed, people=self.people, ids=self.ids, unit=self.unit)
+        return functools.partial(expressions.weighed, people=self.people, ids=self.ids, unit=self.unit)
 
     def order(self, column: int, windows: Sequence[Window]) -> Order:
         """In two or three scans for all columns together, or for as many as there is memory for.
@@ -243,8 +243,8 @@ class EngineRows:
         if not gone or self._weigh is None:
             return units - gone, rows - gone
         there = self._weigh(self.all.filter(~missing(self.all.v0)))
-        (line,) = connection.whole(there.aggregate(rows=there.count(), **weights.units(there.w)))
-        return weights.added(line), int(line["rows"] or 0)
+        (line,) = connection.whole(there.aggregate(rows=there.count(), **expressions.units(there.w)))
+        return expressions.added(line), int(line["rows"] or 0)
 
     def sum(self, f: Additive) -> list[Any]:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""

@@ -15,23 +15,23 @@ import numpy as np
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
 from uptack.table.conditions import Condition
-from uptack.table.engine import connection, counts, design, held, per_person, weights, where
+from uptack.table.engine import connection, counts, design, expressions, held, per_person, where
+from uptack.table.engine.connection import Plain
 from uptack.table.engine.expressions import (
     as_floats,
     compares_bytes,
     infinite,
     kind,
+    known_times,
     missing,
     number,
     text_bytes,
     text_key,
+    time_form,
     whole,
 )
 from uptack.table.engine.groups import EngineGroups
-from uptack.table.engine.plain import Plain
 from uptack.table.engine.rows import Drops, EngineRows
-from uptack.table.engine.ticks import form
-from uptack.table.engine.ticks import known as known_times
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.names import known
 from uptack.table.protocol import (
@@ -165,7 +165,7 @@ class EngineTable(Table):
         timed = [name for name, found in self.kinds.items() if found == "time"]
         types = self.opened.schema() if timed else {}
         lengths = {name: Form("duration") for name in self.kinds if name in self.durations}
-        return {name: form(types[name]) for name in timed} | lengths
+        return {name: time_form(types[name]) for name in timed} | lengths
 
     @property
     def id_kinds(self) -> tuple[Kind, ...]:
@@ -192,7 +192,7 @@ class EngineTable(Table):
 
     def everybody(self) -> connection.Kept:
         """One line per person: her ids, and how many rows she has."""
-        return weights.counted(self.table.select(**self.ids), list(self.ids))
+        return expressions.counted(self.table.select(**self.ids), list(self.ids))
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
@@ -219,7 +219,7 @@ class EngineTable(Table):
     @cached_property
     def ids(self) -> dict[str, Any]:
         """The columns that say whose a row is, as expressions k0, k1, ..."""
-        return {f"k{i}": weights.plain_zero(self._id(name)) for i, name in enumerate(self.id_columns)}
+        return {f"k{i}": expressions.plain_zero(self._id(name)) for i, name in enumerate(self.id_columns)}
 
     def _id(self, name: str) -> Any:
         """The key of a column of ids. Dates, times and UUIDs are the bytes of what the engine writes for them.

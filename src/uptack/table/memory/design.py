@@ -8,7 +8,7 @@ import numpy as np
 
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Category, RowDesign
-from uptack.table.values import containers
+from uptack.table.values import entrance
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import canonical
 
@@ -21,7 +21,7 @@ def fields(design: RowDesign, columns: Mapping[str, Field], rows: int) -> dict[s
     with np.errstate(all="ignore"):
         made = design.make(reads)
     return {
-        name: containers.of_numpy(line) for name, line in zip([*map(str, range(design.width)), "y"], made, strict=True)
+        name: entrance.of_numpy(line) for name, line in zip([*map(str, range(design.width)), "y"], made, strict=True)
     }
 
 

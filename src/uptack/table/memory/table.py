@@ -33,10 +33,9 @@ from uptack.table.protocol import (
     applied,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.calendar import begin, label
 from uptack.table.values.field import Field, no_rows
 from uptack.table.values.kinds import LARGEST, Kind, tidy
-from uptack.table.values.times import TIMED, Form
+from uptack.table.values.times import TIMED, Form, begin, label
 
 Mask = NDArray[np.bool_]
 Values = tuple[NDArray[Any], Mask | None, bool]

@@ -10,6 +10,7 @@ How ticks are shown is decided by the column's declared type alone: `Form`.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import interrupts
+from uptack.errors import InvalidArgument
 from uptack.table.values.kinds import Kind, canonical
 
 Ticks = NDArray[np.int64]
@@ -254,3 +256,86 @@ def _ticks(plain: Any) -> int:
         return (plain.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1)
     days: int = plain.toordinal() - EPOCH.toordinal()
     return days * DAY
+
+
+# ------------------------------------------------------------------------------------------------ units of the calendar
+
+CALENDAR = ("hour", "day", "week", "month", "year")
+LENGTHS = {"hour": DAY // 24, "day": DAY, "week": 7 * DAY, "month": 31 * DAY, "year": 366 * DAY}
+"""The longest that each unit can be."""
+
+MOST_BINS = 20_000
+"""How many bins there may be between declared ends."""
+
+_MONDAY = 4  # 1970 began on a Thursday; four days later it was Monday
+
+
+def begin(ticks: Ticks, every: str) -> Ticks:
+    """Where the unit of each tick begins, in ticks. Weeks begin on Monday.
+
+    >>> some = np.array(["2024-02-29T13:59"], "M8[us]").astype(np.int64)
+    >>> [str(begin(some, every).view("M8[us]")[0])[:13] for every in CALENDAR]
+    ['2024-02-29T13', '2024-02-29T00', '2024-02-26T00', '2024-02-01T00', '2024-01-01T00']
+    """
+    if every in ("month", "year"):
+        unit = {"month": "M8[M]", "year": "M8[Y]"}[every]
+        return (ticks // DAY).view("M8[D]").astype(unit).astype("M8[us]").astype(np.int64)
+    if every == "week":
+        return ((ticks // DAY - _MONDAY) // 7 * 7 + _MONDAY) * DAY
+    step = DAY if every == "day" else DAY // 24
+    return ticks // step * step
+
+
+def following(tick: int, every: str) -> int:
+    """Where the unit after that of a tick begins."""
+    (first,) = begin(np.array([tick]), every)
+    return int(begin(np.array([int(first) + LENGTHS[every]]), every)[0])
+
+
+def label(tick: int, every: str, form: Form) -> date | timedelta:
+    """The unit that begins with a tick: its first day, or its first moment where it is an hour, of dates too.
+
+    >>> label(13 * DAY // 24, "hour", Form("date"))
+    datetime.datetime(1970, 1, 1, 13, 0)
+    """
+    if every != "hour":
+        return Form("date").show(tick)
+    return (Form("clock") if form.word == "date" else form).show(tick)
+
+
+def edges_between(low: int, high: int, every: str) -> list[int]:
+    """Where the units from that of `low` to that of `high` begin, the latter left out if it begins there; and the end.
+
+    >>> [str(np.datetime64(tick, "us"))[:10] for tick in edges_between(0, 60 * DAY, "month")]
+    ['1970-01-01', '1970-02-01', '1970-03-01', '1970-04-01']
+    """
+    if (high - low) / LENGTHS[every] > MOST_BINS:
+        raise InvalidArgument("edges", f"at most {MOST_BINS} bins apart", "more", "Choose a longer `every`.")
+    found = [int(begin(np.array([low]), every)[0])]
+    while found[-1] < min(high, LAST):
+        found.append(following(found[-1], every))
+    return found
+
+
+def tick_edges(edges: Any, every: str | None) -> tuple[list[Spoken], NDArray[np.int64]] | None:
+    """Edges that are times or durations, in ticks, with what was said; None for edges that are numbers.
+
+    With `every` two edges are the ends of a range of units.
+    """
+    try:
+        said = [spoken(edge) for edge in edges]
+    except TypeError:
+        return None
+    times = [one for one in said if one is not None]
+    if not times or isinstance(edges, str):
+        return None
+    if len(times) < len(said) or len({one.word == "duration" for one in times}) > 1:
+        raise InvalidArgument("edges", "all times, all durations or all numbers", "several of these")
+    ticks = [one.ticks for one in times]
+    if every is not None:
+        if len(ticks) != 2 or not ticks[0] < ticks[1]:
+            raise InvalidArgument("edges", "two times, the first one earlier, where every is given", "others")
+        ticks = edges_between(ticks[0], ticks[1], every)
+    if len(ticks) < 2 or any(a >= b for a, b in itertools.pairwise(ticks)):
+        raise InvalidArgument("edges", "two or more rising times or durations", "others")
+    return times, np.array(ticks, np.int64)

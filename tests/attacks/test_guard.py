@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.errors import Failed, InvalidArgument
-from uptack.registry.guard import SILENCE, guarded
+from uptack.registry.declaration import SILENCE, guarded
 from uptack.table.unread import Touched
 
 SECRET = 48151623.42

@@ -73,7 +73,7 @@ def _public_cutoff(proposals: Any) -> Any:
 @contextmanager
 def _unguarded() -> Iterator[None]:
     """A release that warns, and lets the warning out."""
-    with patched("uptack.registry.guard.SILENCE", lambda _: nullcontext()), before(COLUMN, wrong.warn)():
+    with patched("uptack.registry.declaration.SILENCE", lambda _: nullcontext()), before(COLUMN, wrong.warn)():
         yield
 
 

@@ -29,7 +29,7 @@ from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.loss import Pure
 from uptack.registry import release
-from uptack.registry.guard import SILENCE
+from uptack.registry.declaration import SILENCE
 from uptack.release import Release
 
 AHEAD = 256

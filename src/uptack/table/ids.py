@@ -73,7 +73,7 @@ def of_fields(parts: Sequence[tuple[str, Field]]) -> Owners:
     """The people of one or more columns that were read already, with their names."""
     if len({part.size for _, part in parts}) > 1:
         raise InvalidArgument("person", "columns of equal length", "columns of several lengths", FIX)
-    read = [_codes(part) for _, part in parts]
+    read = [part.places() for _, part in parts]
     codes, people = read[0]
     for more, number in read[1:]:
         there = (codes != NOBODY) & (more != NOBODY)
@@ -117,16 +117,6 @@ def _name(column: Any, otherwise: str) -> str:
     """The name that a column of pandas or polars has."""
     name = getattr(column, "name", None)
     return name if isinstance(name, str) and name and entrance.foreign(column) is not None else otherwise
-
-
-def _codes(ids: Field) -> tuple[Codes, int]:
-    """Each row's place among the ids that occur. The missing value is last among them."""
-    found, codes = ids.codes()
-    return (np.where(codes == len(found) - 1, NOBODY, codes), len(found) - 1) if _lacks(found) else (codes, len(found))
-
-
-def _lacks(found: list[Any]) -> bool:
-    return bool(found) and found[-1] is None
 
 
 # --------------------------------------------------------------------------------------------- which columns may be ids

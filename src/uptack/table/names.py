@@ -33,13 +33,6 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
     return name
 
 
-def known_all(names: Sequence[str], columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None) -> list[str]:
-    """The names of one or more columns."""
-    if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-        raise InvalidArgument("names", "a list of one or more columns", checks.describe(names))
-    return [known(name, columns, kinds) for name in names]
-
-
 def hidden(name: object, person: Sequence[str]) -> None:
     """Refuses a column of ids."""
     if name in person:

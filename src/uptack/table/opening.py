@@ -97,15 +97,15 @@ def open_table(
     """
     ids = () if person is None else id_names(person)
     options = files.FileOptions(
-        table, types, memory, threads, delimiter, header, hive, encoding, decimal, thousands, na, skip_rows, comment,
-        unnamed,
+        delimiter, header, encoding, decimal, thousands, na, skip_rows, comment, unnamed, table, types, memory, threads,
+        hive,
     )  # fmt: skip
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         connection.check(opened)
         return _by_person(EngineTable.of(opened, state(connection.backend(opened)).durations), ids)
     home = package(data)
-    framed = home in READERS and hasattr(type(data), "columns")
+    framed = home in FRAMES and hasattr(type(data), "columns")
     in_memory = isinstance(data, Mapping | np.ndarray) or framed
     for name, value in options.given().items():
         if not (name == "types" and in_memory and isinstance(value, Mapping)):
@@ -119,7 +119,7 @@ def open_table(
     if home == "pyspark" and hasattr(data, "sparkSession"):
         return _by_person(EngineTable.of(registered(data)), ids)
     if framed:
-        return _by_person(MemoryTable.of(READERS[home](data, kinds)), ids)
+        return _by_person(MemoryTable.of(from_frame(data, kinds)), ids)
     if isinstance(data, MemoryTable | EngineTable):
         return _by_person(data, ids)
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
@@ -152,8 +152,8 @@ def from_frame(data: Any, types: Mapping[str, Any] | None = None) -> dict[str, F
     return all_declared({name: field(name, values) for name, values in columns}, types)
 
 
-READERS = dict.fromkeys(("pandas", "polars", "pyarrow"), from_frame)
-"""Which function reads the frames of which package."""
+FRAMES = ("pandas", "polars", "pyarrow")
+"""Packages whose frames are read into memory."""
 
 
 def registered(frame: Any) -> Any:

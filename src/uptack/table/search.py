@@ -132,8 +132,9 @@ class Order:
     def at(self, ranks: NDArray[np.int64]) -> Floats:
         """x(r) for ranks inside the windows; -inf for r < 1 and +inf for r > n."""
         found = np.where(ranks < 1, -np.inf, np.where(ranks > self.n, np.inf, np.nan))
-        places = self.unit.place(wide(np.clip(ranks, 0, self.n + 1), (self.n + 1) * self.unit.most))
-        inside = (ranks >= 1) & (ranks <= self.n)
+        inside, places = (ranks >= 1) & (ranks <= self.n), ranks
+        if self.unit.most > 1:
+            places = self.unit.place(wide(np.clip(ranks, 0, self.n + 1), (self.n + 1) * self.unit.most))
         for piece in self.pieces:
             here = inside & (places >= piece.first) & (places <= piece.last)
             found[here] = piece.at(places[here]).astype(np.float64) + 0.0  # -0.0 is 0.0: ties have no order

@@ -40,6 +40,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -88,22 +89,22 @@ class PrivacyUnit:
             raise InvalidArgument("at_most", f"at most {U // 2:,} rows", at_most)
         return PrivacyUnit(ids, share, at_most)
 
-    @property
+    @cached_property
     def people(self) -> bool:
         """Whether rows belong to people."""
         return bool(self.ids)
 
-    @property
+    @cached_property
     def weighted(self) -> bool:
         """Whether rows have weights, so that ranks are those of z and only what is proved for z may use them."""
         return self.share in ("people", "rows")
 
-    @property
+    @cached_property
     def most(self) -> int:
         """Units of one person, at most."""
         return U if self.weighted else self.at_most or 1
 
-    @property
+    @cached_property
     def step(self) -> int:
         """Units that count for one in a count."""
         return U // (self.at_most or 1) if self.weighted else 1

@@ -224,9 +224,9 @@ def tally(table: Any, conditions: Sequence[Any]) -> list[int]:
     """How many rows meet each condition, in one scan."""
     if not conditions:
         return []
-    own = backend(table).name in COUNT_IF
-    count = builtin("count_if", int, bool, aggregate=True) if own else lambda condition: condition.sum()
-    counted = table.aggregate(**{f"c{i}": count(condition) for i, condition in enumerate(conditions)})
+    count_if = builtin("count_if", int, bool, aggregate=True) if backend(table).name in COUNT_IF else None
+    counts = [condition.sum() if count_if is None else count_if(condition) for condition in conditions]
+    counted = table.aggregate(**{f"c{i}": count for i, count in enumerate(counts)})
     (row,) = whole(counted)
     return [int(row[f"c{i}"] or 0) for i in range(len(conditions))]
 

@@ -6,7 +6,7 @@ import contextlib
 import glob
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial
@@ -47,33 +47,19 @@ DATABASE = "Check that it is a database of DuckDB, of a version that is not newe
 
 
 @dataclass(frozen=True)
-class FileOptions:
+class FileOptions(rules.Dialect):
     """How a file is to be read; None, or False for `hive`, if not given. See `uptack.table.opening.open_table`."""
 
     table: str | None = None
     types: rules.Types = None
     memory: str | None = None
     threads: int | None = None
-    delimiter: str | None = None
-    header: bool | None = None
     hive: bool = False
-    encoding: str | None = None
-    decimal: str | None = None
-    thousands: str | None = None
-    na: str | Sequence[str] | Mapping[str, str | Sequence[str]] | None = None
-    skip_rows: int | None = None
-    comment: str | None = None
-    unnamed: str | None = None
 
     def given(self) -> dict[str, Any]:
         """The options that were given."""
         unsaid = {name: False if name == "hive" else None for name in vars(self)}
         return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
-
-    @property
-    def dialect(self) -> rules.Dialect:
-        """How a text file is written."""
-        return rules.Dialect(*(getattr(self, name) for name in DIALECT))
 
 
 DIALECT = tuple(field.name for field in fields(rules.Dialect))
@@ -177,7 +163,7 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
     found = local(name, (".csv", ".tsv"))
-    return found, rules.layout(found, options.dialect, options.types)
+    return found, rules.layout(found, options, options.types)
 
 
 def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
@@ -314,7 +300,7 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
     types = options.types
-    made = rules.layout(names, options.dialect, types)
+    made = rules.layout(names, options, types)
     if told is not None:
         told.check(made.names)
         types = {} if types is None else types  # columns of which it says nothing are texts

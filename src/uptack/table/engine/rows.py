@@ -82,15 +82,15 @@ class BatchLayout:
         there = self.there(lines)
         return lines if there.all() else np.ascontiguousarray(lines[:, there])
 
-    def apply(self, f: Additive, batch: Any) -> list[Any]:
-        """f of the complete rows of a batch. What floats say on an executor is nobody's to read."""
-        with np.errstate(all="ignore"):
-            return f(self.complete(batch), None)
+    def apply(self, f: Additive, weighted: bool, batch: Any) -> list[Any]:
+        """f of the complete rows of a batch, or of rows that are complete and of their weights, which come after them.
 
-    def apply_weighted(self, f: Additive, batch: Any) -> list[Any]:
-        """f of rows that are complete, and of their weights, which come after them."""
+        Floating-point warnings on an executor are not shown.
+        """
         with np.errstate(all="ignore"):
-            return f(*by_weight(self.read(batch), connection.integers(batch.column(self.width))))
+            if weighted:
+                return f(*by_weight(self.read(batch), connection.integers(batch.column(self.width))))
+            return f(self.complete(batch), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,9 +250,9 @@ class EngineRows:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
         nothing = np.empty((self.width, 0))
         if self._weigh is None:
-            read = functools.partial(self._layout.apply, f)
+            read = functools.partial(self._layout.apply, f, False)
             return connection.batch_sums(self.all.select(*self.names), read, f(nothing, None))
-        rows, read = self._weigh(self.complete), functools.partial(self._layout.apply_weighted, f)
+        rows, read = self._weigh(self.complete), functools.partial(self._layout.apply, f, True)
         return connection.batch_sums(rows, read, f(nothing, np.empty(0, np.int64)), BATCH)
 
     # ------------------------------------------------------------------------------------------------- pairs and blocks

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.unit import Integers
-from uptack.table.values.field import Field
 from uptack.table.values.kinds import LARGEST
 
 
@@ -28,9 +27,3 @@ def numbers(values: NDArray[Any], codes: Integers, people: int, how: str, order:
     place = {"min": ends - m, "median": ends - m + (m - 1) // 2}.get(how, ends - 1)
     picked: NDArray[Any] = values[rows[place]]
     return picked
-
-
-def places(field: Field) -> Integers:
-    """Each row's place in the order of a column of numbers, times or texts; rows without a value come first."""
-    found, codes = field.codes()
-    return np.where(codes == len(found) - 1, -1, codes) if found and found[-1] is None else codes

@@ -175,7 +175,7 @@ class MemoryTable(Table):
         if own is None:
             return MemoryRows(values, self.unit, self._size, codes, kept)
         assert codes is not None
-        order = None if own.order is None else per_person.places(self.field(own.order))
+        order = None if own.order is None else self.field(own.order).places()[0]
         order = order if order is None or kept is None else order[kept]
         made = [
             applied(column.after, per_person.numbers(v, codes, self.people, own.how, order))
@@ -202,7 +202,7 @@ class MemoryTable(Table):
             values = where.met(self.fields, [value.condition]).astype(np.float64)
             gone = ~where.met(self.fields, [there])
         else:
-            field = self.fields[column.name]
+            field = self.fields[column.expr.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()
         bounded = values.dtype.kind != "f" or _finite(values)
         if not bounded:
@@ -232,7 +232,7 @@ class MemoryTable(Table):
 
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
         """The units in each of so many cells."""
-        return self._units(place(*(self.fields[column.name] for column in columns)), size)
+        return self._units(place(*(self.fields[column.expr.name] for column in columns)), size)
 
     def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
         """At k how many people have rows in k cells, or in k combinations of values."""
@@ -240,7 +240,7 @@ class MemoryTable(Table):
         if place is None:
             cells = counts.joined([self._distinct(column) for column in columns])[1]
         else:
-            cells = place(*(self.fields[column.name] for column in columns))
+            cells = place(*(self.fields[column.expr.name] for column in columns))
         return counts.cells_per_person(cells[self.present], self.codes[self.present])
 
     def _units(self, cells: Integers, size: int) -> Integers:
@@ -249,7 +249,7 @@ class MemoryTable(Table):
 
     def _distinct(self, column: Column) -> tuple[Sequence[Hashable], Integers]:
         """The values of a column that occur, and each row's place among them; times by units of the calendar."""
-        field = self.fields[column.name]
+        field = self.fields[column.expr.name]
         if not isinstance(column.expr, Floored):
             return field.codes()
         ticks, gone = field.ticks()

@@ -130,6 +130,13 @@ class Field:
         codes[~gone] = inverse
         return found + [None] * bool(gone.any()), codes
 
+    def places(self) -> tuple[NDArray[np.int64], int]:
+        """Each row's place among the values that occur, -1 for rows without one, and how many values there are."""
+        found, codes = self.codes()
+        if not found or found[-1] is not None:
+            return codes, len(found)
+        return np.where(codes == len(found) - 1, -1, codes), len(found) - 1
+
     def equal(self, value: Any) -> Mask:
         """The rows that have this value; those that have none, if it is a missing one."""
         wanted, (found, codes) = canonical(value), self.codes()

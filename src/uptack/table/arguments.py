@@ -56,19 +56,14 @@ def matrix_fields(name: str, x: Any, must: str = "a table of numbers") -> dict[s
     """
     framed = entrance.frame(x)
     if framed is not None:
-        return {
-            _fresh(label, i, framed): column_field(f"{name}[{label!r}]", part, NUMERIC)
-            for i, (label, part) in enumerate(framed)
-        }
+        labels = [label for label, _ in framed]
+        own = [label if labels.count(label) == 1 else f"{i}: {label}" for i, label in enumerate(labels)]
+        fields = [column_field(f"{name}[{label!r}]", part, NUMERIC) for label, part in framed]
+        return dict(zip(own, fields, strict=True))
     if isinstance(x, np.ndarray) and x.ndim == 2:
         numeric(name, entrance.of_numpy(x.reshape(-1)), must)
         return {str(i): entrance.of_numpy(x[:, i]) for i in range(x.shape[1])}
     return {"0": numeric(name, field(name, x, must, ""), must)}
-
-
-def _fresh(label: str, place: int, framed: Sequence[tuple[str, Any]]) -> str:
-    """A name that no other column of a frame has."""
-    return label if sum(label == other for other, _ in framed) == 1 else f"{place}: {label}"
 
 
 def as_columns(name: str, x: Any, must: str = "a table of numbers") -> Columns:

@@ -219,10 +219,6 @@ class Column:
         form, kind = (None, "integer") if how == "count" else (self.form, self.kind)
         return replace(self, own=PerPerson(how, order), kind=kind, integers=whole, form=form)
 
-    def weighted(self, unit: PrivacyUnit) -> Column:
-        """The same with units that rows share in another way."""
-        return replace(self, table=self.table.weighted(unit))
-
     def sharing(self, share: str, at_most: int | None = None) -> Column:
         """The same of people whose rows share their units so: see `uptack.table.unit`."""
         return replace(self, table=self.table.sharing(share, at_most))

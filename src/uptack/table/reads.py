@@ -80,17 +80,13 @@ class Grouped:
         return replace(self, arguments=tuple(one and one.sharing(share, at_most) for one in self.arguments))
 
     def _of(self, part: Table) -> tuple[Any, ...]:
-        return tuple(rebased(one, part) for one in self.arguments)
-
-
-def rebased(argument: Any, part: Table) -> Any:
-    """A data argument of a part of its table; units are shared as the argument says."""
-    if argument is None:
-        return None
-    whole = isinstance(argument, Table)
-    unit = argument.unit if whole else argument.table.unit
-    table = part if part.unit == unit else part.weighted(unit)
-    return table if whole else argument.of(table)
+        """The data arguments of a part of the table; units are shared as each argument says."""
+        made: list[Any] = []
+        for one in self.arguments:
+            own = one if one is None or isinstance(one, Table) else one.table
+            table = part if own is None or part.unit == own.unit else part.weighted(own.unit)
+            made.append(None if one is None else table if one is own else one.of(table))
+        return tuple(made)
 
 
 @dataclass(frozen=True)
@@ -223,12 +219,6 @@ class Reads:
 def _of_table(x: Any) -> bool:
     """Whether a data argument is of a table in memory already."""
     return isinstance(getattr(x, "table", None), MemoryTable)
-
-
-def _row_field(name: str, x: Any) -> Field:
-    """A column of any kind; of a table, of which rows are counted, one number per row."""
-    table = getattr(x, "ndim", 1) == 2 or entrance.frame(x) is not None
-    return column_field(name, np.zeros(len(x)) if table else x, None)
 
 
 def _ordering(order: Any, whose: Owners | None) -> Field:

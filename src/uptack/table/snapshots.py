@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -96,21 +97,15 @@ def run(con: Any, read: Callable[[], T]) -> T:
     kept = state(con)
     with kept.lock:
         while kept.unused:
-            name = kept.unused.pop()
-            guarded(lambda name=name: _dropped(con, name))  # type: ignore[misc]
+            name = kept.unused.pop()  # a view of Spark, or a table of DuckDB
+            spark = con.name == "pyspark"
+            drop = f"DROP {'VIEW' if spark else 'TABLE'} IF EXISTS {name}"
+            guarded(partial(con.raw_sql if spark else con.con.execute, drop))
         if kept.mend is not None:
             with contextlib.suppress(UptackError):
                 return guarded(read)
             guarded(lambda: _mend(con, kept))
         return guarded(read)
-
-
-def _dropped(con: Any, name: str) -> None:
-    """Let go of a table of DuckDB, or of a view of Spark."""
-    if con.name == "pyspark":
-        con.raw_sql(f"DROP VIEW IF EXISTS {name}")
-    else:
-        con.con.execute(f"DROP TABLE IF EXISTS {name}")
 
 
 def _mend(con: Any, kept: State) -> None:
@@ -171,7 +166,8 @@ def one_state(con: Any) -> Iterator[bool]:
 def _transaction(con: Any) -> Iterator[bool]:
     """A transaction that sees one state, where the engine has such and its owner is in none. Whether there is one."""
     if con.name == "duckdb":
-        if _in_transaction(con.con):
+        first, second = (con.con.execute("SELECT txid_current()").fetchall() for _ in range(2))
+        if first == second:  # in one already: to begin one inside another would spoil both
             yield True
             return
         con.con.begin()
@@ -185,12 +181,6 @@ def _transaction(con: Any) -> Iterator[bool]:
             yield True
     else:
         yield False
-
-
-def _in_transaction(con: Any) -> bool:
-    """Whether two statements have the same transaction: to begin one inside another would spoil both."""
-    first, second = (con.execute("SELECT txid_current()").fetchall() for _ in range(2))
-    return bool(first == second)
 
 
 def _end(con: Any) -> None:

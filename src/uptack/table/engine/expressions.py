@@ -63,19 +63,16 @@ def _exact(value: object) -> Any:
 
 
 def missing(values: Any) -> Any:
-    """The condition that a row has no value."""
-    return values.isnull() | _is_nan(values) if values.type().is_floating() else values.isnull()
-
-
-def _is_nan(values: Any) -> Any:
-    """The condition that a row is NaN.
+    """The condition that a row has no value, or is NaN.
 
     DuckDB answers isnan(x) from the least and the largest value that a Parquet file states, which leave NaN out: no row
     is NaN then, and NaN rows come through. Of the float next to x it knows no bounds, so there it looks at the rows.
     """
+    if not values.type().is_floating():
+        return values.isnull()
     if connection.backend(values).name == "duckdb":
-        return connection.builtin("nextafter", float, float, float)(values, 0.0).isnan()
-    return values.isnan()
+        return values.isnull() | connection.builtin("nextafter", float, float, float)(values, 0.0).isnan()
+    return values.isnull() | values.isnan()
 
 
 def infinite(values: Any) -> Any:

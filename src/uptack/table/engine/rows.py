@@ -225,13 +225,9 @@ class EngineRows:
 
     def _ordered(self, columns: Sequence[int], windows: Sequence[Window]) -> dict[int, Order]:
         rows, size = self.complete, Size(self.n, *self._valued)
-        if size.rows < self._kept_rows:
+        if size.rows < (self._sums.rows if self.ids else self.n):
             rows = rows.filter(~missing(rows.v0))
         return orders(QueryScans(rows, self.unit, self._weigh), self.unit, dict.fromkeys(columns, size), windows)
-
-    @property
-    def _kept_rows(self) -> int:
-        return self._sums.rows if self.ids else self.n
 
     @cached_property
     def _valued(self) -> tuple[int, int]:
@@ -269,7 +265,7 @@ class EngineRows:
         if not self._on_spark:
             slots, picked = connection.folded(rows, fold)
         else:
-            found_in = connection.on_partitions(rows, functools.partial(_in_partition, fold), "place")
+            found_in = connection.on_partitions(rows, lambda _, parts: fold(parts), "place")
             slots = np.concatenate([np.empty(0, np.int64), *(part[0] for _, part in found_in)])
             picked = np.concatenate([np.empty((self.width, 0)), *(part[1] for _, part in found_in)], axis=1)
         order = np.argsort(slots, kind="stable")
@@ -301,8 +297,11 @@ class EngineRows:
         local = {
             place: wanted[a:b] - start for place, a, b, start in zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
         }
-        pick = functools.partial(_taken_in, self._layout, local, of)
-        found = dict(sorted(connection.on_partitions(rows, pick), key=lambda part: part[0]))
+        layout, nowhere = self._layout, np.empty(0, np.int64)
+        parts = connection.on_partitions(
+            rows, lambda place, parts: _taken(layout, local.get(place, nowhere), of, parts)
+        )
+        found = dict(sorted(parts, key=lambda part: part[0]))
         if {place: read for place, (read, _) in found.items()} != sizes:
             raise UptackError(snapshots.CHANGED)
         return np.concatenate([np.empty((self.width, 0)), *(lines for _, lines in found.values())], axis=1)
@@ -399,13 +398,6 @@ def _taken(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) 
     return start, found
 
 
-def _taken_in(
-    layout: BatchLayout, wanted: dict[int, Integers], of: Of, place: int, parts: Iterator[Any]
-) -> tuple[int, Floats]:
-    """The same in one partition."""
-    return _taken(layout, wanted.get(place, np.empty(0, np.int64)), of, parts)
-
-
 def _sized(layout: BatchLayout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
     """How many rows a partition has, and how many are complete."""
     rows = complete = 0
@@ -435,11 +427,6 @@ def _picked(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, pa
         slots, keys, lines = least(np.append(slots, old), np.append(keys, first[old]), lines)
         best[:, slots], first[slots], there[slots] = lines, keys, True
     return np.flatnonzero(there), best[:, there]
-
-
-def _in_partition(fold: Callable[[Iterator[Any]], Located], place: int, parts: Iterator[Any]) -> Located:
-    """The same in one partition."""
-    return fold(parts)
 
 
 def _located(layout: BatchLayout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:

@@ -116,7 +116,11 @@ class MemoryRows:
     def pick(self, places: Integers, key: Keys, of: Of) -> tuple[Integers, Floats]:
         """One row of each unit in these places."""
         if self.codes is None:
-            at = places if of == "complete" or self.kept is None else self._among_kept(places)
+            at = places
+            if of == "all" and self.kept is not None:
+                among = np.full(self.size, -1)  # rows that were left out are nowhere
+                among[self.kept] = np.arange(self.kept.size)
+                at = among[places]
             found = np.flatnonzero(at >= 0)
             return found, np.take(self.lines, at[found], axis=1)
         slot = np.full(self.size, -1)
@@ -126,13 +130,6 @@ class MemoryRows:
         slots, rows = slots[wanted], np.take(self.lines, wanted, axis=1)
         found, _, picked = least(slots, key(slots, rows), rows)
         return found, picked
-
-    def _among_kept(self, places: Integers) -> Integers:
-        """The rows here that are in places of the whole table; -1 where a row was left out."""
-        assert self.kept is not None
-        at = np.full(self.size, -1)
-        at[self.kept] = np.arange(self.kept.size)
-        return at[places]
 
     def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[tuple[Integers, Floats]]:
         """One part after the other."""

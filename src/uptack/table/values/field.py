@@ -52,15 +52,6 @@ class Field:
             values = values.astype(np.uint64 if code == "u" and values.itemsize == 8 else np.int64)
         return values, missing
 
-    def values(self) -> tuple[Array, Mask | None]:
-        """The values as they are held, and the rows without one."""
-        return self._values
-
-    @property
-    def missing(self) -> Mask | None:
-        """The rows without a value, where the container can say so."""
-        return self._values[1]
-
     # ------------------------------------------------------------------------------------------------------ as numbers
 
     def numbers(self) -> tuple[Array, Mask | None]:
@@ -124,7 +115,10 @@ class Field:
         distinct, inverse = np.unique(there + 0.0 if code == "f" else there, return_inverse=True)  # -0.0 is 0.0
         found = distinct.tolist()
         if code in "Mm":
-            found, places = _merged([self._zoned(canonical(value)) for value in distinct])
+            plain = [canonical(value) for value in distinct]
+            if self._form is not None and self._form.word == "utc":
+                plain = [value.replace(tzinfo=UTC) if isinstance(value, datetime) else value for value in plain]
+            found, places = _merged(plain)
             inverse = places[inverse]
         codes = np.full(self.size, len(found), np.int64)
         codes[~gone] = inverse
@@ -147,10 +141,6 @@ class Field:
         values, missing = self._values
         rows: list[Any] = list(values) if values.dtype.kind == "O" else values.tolist()
         return rows if missing is None else [None if gone else v for v, gone in zip(rows, missing, strict=True)]
-
-    def _zoned(self, value: Hashable) -> Hashable:
-        utc = self._form is not None and self._form.word == "utc"
-        return value.replace(tzinfo=UTC) if utc and isinstance(value, datetime) else value
 
     # ------------------------------------------------------------------------------------------------------------ parts
 

@@ -320,22 +320,13 @@ def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) 
     for key, count in found:
         tidied = tuple(canonical(part) for part in key)
         merged[tidied] = merged.get(tidied, 0) + int(count)
-    order = sorted(merged, key=_text_in_order if _are_texts(merged) else _in_order)
+    order: list[Key]
+    if all(len(key) == 1 and type(key[0]) in (str, NoneType) for key in merged):  # sooner, for thousands of names
+        order = sorted(merged, key=lambda key: (key[0] is None, key[0] or ""))
+    else:
+        order = sorted(merged, key=lambda key: [in_order(part) for part in key])
     large = sum(merged.values()) >= 1 << 62  # of units of people: sums and noise need room, too
     counts = np.array([merged[key] for key in order], object if large else np.int64)
     if kinds is not None and not {"boolean", "number"}.isdisjoint(kinds):  # others are shown as they are
         order = [tuple(labelled([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]
     return order, counts
-
-
-def _in_order(key: Key) -> list[Any]:
-    return [in_order(part) for part in key]
-
-
-def _are_texts(keys: Iterable[Key]) -> bool:
-    """Whether each is one text, or a missing one: thousands of names are put in order sooner as what they are."""
-    return all(len(key) == 1 and type(key[0]) in (str, NoneType) for key in keys)
-
-
-def _text_in_order(key: Key) -> tuple[bool, str]:
-    return key[0] is None, key[0] or ""

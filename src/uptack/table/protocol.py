@@ -515,7 +515,8 @@ class Table(ABC):
 
     def column(self, name: str) -> Column:
         """A column of any kind; truth values read as 0 and 1."""
-        kind = self.kinds[known(name, self.kinds)]
+        kind = self.kinds.get(name) if isinstance(name, str) else None
+        kind = kind or self.kinds[known(name, self.kinds)]  # which says what there is
         return Column(self, Name(name), kind, self.forms.get(name), kind in (*TIMED, *WHOLE))
 
     @abstractmethod

@@ -32,7 +32,7 @@ from uptack.table import schema as schemas
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import ColumnLook, Look, look
 from uptack.table.engine import files
-from uptack.table.id_candidates import MANY, SOUNDS, Repeats, repeats
+from uptack.table.ids import MANY, SOUNDS, Repeats, repeats
 from uptack.table.names import known
 from uptack.table.schema import ColumnSchema, Schema
 

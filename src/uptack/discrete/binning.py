@@ -16,11 +16,10 @@ from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import distinct
 from uptack.table.protocol import Column
-from uptack.table.values.calendar import CALENDAR, label, tick_edges
 from uptack.table.values.entrance import HELD, column
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
-from uptack.table.values.times import DAY, Form, Ticks
+from uptack.table.values.times import CALENDAR, DAY, Form, Ticks, label, tick_edges
 
 
 @dataclass(frozen=True)

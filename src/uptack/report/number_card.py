@@ -66,8 +66,7 @@ from uptack.report.pictures import (
 from uptack.report.text import TextStyle, between
 from uptack.session import Request
 from uptack.statistics.quantiles import CANDIDATES
-from uptack.table.values.calendar import edges_between
-from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, spoken
+from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, edges_between, spoken
 
 # -------------------------------------------------------------------------------------------------------- what is asked
 

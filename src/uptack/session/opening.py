@@ -21,7 +21,7 @@ from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
-from uptack.registry.guard import SILENCE
+from uptack.registry.declaration import SILENCE
 from uptack.session.session import Session
 from uptack.statistics.column_options import read_question
 from uptack.table.csv import rules

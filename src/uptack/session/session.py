@@ -29,8 +29,7 @@ from uptack.progress import track
 from uptack.registry import Declaration, declared, find
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
 from uptack.session.requests import DROPS, Made, Request, check_fits, in_tables, one_line, rows_used, schema_options
-from uptack.table.condition_text import parse_conditions
-from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions
+from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema

@@ -22,7 +22,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values import entrance
+from uptack.table.values.entrance import frame
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -197,7 +197,8 @@ class Reads:
             made = matrix_fields(name, x)
             return {self._own(name, label): one for label, one in made.items()}
         if self.shape == "flags":
-            return {name: _row_field(name, x)}
+            rows = getattr(x, "ndim", 1) == 2 or frame(x) is not None  # of a table rows are counted
+            return {name: column_field(name, np.zeros(len(x)) if rows else x, None)}
         if "text" in self.kinds or name == "labels":
             return {name: column_field(name, x, None, "a one-dimensional column of categories")}
         return {name: column_field(name, x, self.kinds)}

@@ -29,6 +29,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import reduce
 from numbers import Real
 from typing import Any, NoReturn, cast
 
@@ -97,8 +98,17 @@ class Condition:
             return value not in self.values
         return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
 
+    def met_where(self, there: Any, same: Callable[[], Any], ordered: Callable[[str, Any], Any]) -> Any:
+        """Which rows meet it, of an array or of an engine's expression: from which rows have a value (`there`), which
+        have one of its values (`same`), and which compare with an end in some way (`ordered`)."""
+        if self.operation in ORDER or self.operation == "between":
+            return reduce(operator.and_, [there, *(ordered(sign, end) for sign, end in self.ends)])
+        if self.operation in OTHER:
+            return there & ~same()
+        return (there & same()) | ~there if None in self.values else there & same()
 
-def settled(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
+
+def decided(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
     """Whether a comparison holds for all values of a type that does not reach so far; None where it does."""
     if limits is None or limits[0] <= end <= limits[1]:
         return None

@@ -72,6 +72,12 @@ class Gap:
     before: int = 0
     """How many rows there are up to `low`."""
 
+    def test(self, values: Any, end: Callable[[float], Any] = float) -> Any:
+        """The condition that values lie in it, of an array or of an expression; None if it has no ends."""
+        above = None if self.low is None else values > end(self.low)
+        below = None if self.high is None else values < end(self.high)
+        return below if above is None else above if below is None else above & below
+
 
 # -------------------------------------------------------------------------------------------------------------- answers
 

@@ -138,7 +138,7 @@ class QueryScans:
 
     def _inside(self, asked: Mapping[int, Sequence[Gap]]) -> Any:
         """The rows that lie in a gap of one of the columns."""
-        tests = [_within(self.rows[f"v{column}"], gap, number) for column, gaps in asked.items() for gap in gaps]
+        tests = [gap.test(self.rows[f"v{column}"], number) for column, gaps in asked.items() for gap in gaps]
         return (
             self.rows
             if any(test is None for test in tests)
@@ -156,7 +156,7 @@ class QueryScans:
                 weights = connection.integers(batch.column(len(columns))) if weighed else None
                 for place, (column, gaps) in enumerate(asked.items()):
                     values = connection.floats(batch.column(place))
-                    tests = [_within(values, gap, float) for gap in gaps]
+                    tests = [gap.test(values) for gap in gaps]
                     kept: Any = slice(None)
                     if not any(test is None for test in tests):
                         kept = functools.reduce(operator.or_, tests)
@@ -175,13 +175,6 @@ class QueryScans:
 def _drawn(rows: Any, part: float) -> Any:
     """A part of the rows, each drawn by itself."""
     return rows.filter(connection.ibis().random() < part)
-
-
-def _within(v: Any, gap: Gap, end: Any) -> Any:
-    """The condition that v lies in a gap, of an array or of an expression; None for one without ends."""
-    above = None if gap.low is None else v > end(gap.low)
-    below = None if gap.high is None else v < end(gap.high)
-    return below if above is None else above if below is None else above & below
 
 
 def _exact_total(values: Floats) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from uptack.table.conditions import ORDER, OTHER, Condition, settled
+from uptack.table.conditions import ORDER, Condition, decided
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import missing, number, text_bytes, whole
 from uptack.table.values.kinds import number as nearest
@@ -20,13 +20,18 @@ def met(compared: Callable[[Condition], Any], conditions: Sequence[Condition]) -
 
 def _met(one: Condition, values: Any) -> Any:
     """On a column's keys: floats, integers, truth values, bytes of texts."""
-    there = ~missing(values)
-    if one.operation in ORDER or one.operation == "between":
-        return reduce(operator.and_, [there, *(_ordered(one, sign, values, end) for sign, end in one.ends)])
-    same = _any_of(one, values, [_literal(one, values, value) for value in one.values if value is not None])
-    if one.operation in OTHER:
-        return there & ~same
-    return (there & same) | ~there if None in one.values else there & same
+
+    def same() -> Any:
+        return _any_of(one, values, [_literal(one, values, value) for value in one.values if value is not None])
+
+    def ordered(sign: str, end: Any) -> Any:
+        limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
+        always = decided(sign, end, limits)
+        if always is not None:
+            return connection.ibis().literal(always)
+        return ORDER[sign](values, _literal(one, values, end)).fill_null(False)
+
+    return one.met_where(~missing(values), same, ordered)
 
 
 def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:
@@ -43,14 +48,6 @@ def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:
         half = len(wanted) // 2
         return _any_of(one, values, wanted[:half]) | _any_of(one, values, wanted[half:])
     return values.isin(list(wanted)).fill_null(False)
-
-
-def _ordered(one: Condition, sign: str, values: Any, end: Any) -> Any:
-    limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
-    decided = settled(sign, end, limits)
-    if decided is not None:
-        return connection.ibis().literal(decided)
-    return ORDER[sign](values, _literal(one, values, end)).fill_null(False)
 
 
 def _literal(one: Condition, values: Any, value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -134,10 +135,8 @@ class ArrayScans:
         return crossed(Weighed(self.values[inside], self.weights[inside]).sorted(), before, self.unit)
 
     def _inside(self, gaps: Sequence[Gap]) -> Weighed:
-        if any(gap.low is None and gap.high is None for gap in gaps):
+        tests = [gap.test(self.values) for gap in gaps]
+        if any(test is None for test in tests):
             return Weighed(self.values, self.weights)
-        inside = np.zeros(self.values.size, bool)
-        for gap in gaps:
-            above = True if gap.low is None else self.values > gap.low
-            inside |= above & (True if gap.high is None else self.values < gap.high)
+        inside = reduce(np.logical_or, tests, np.zeros(self.values.size, bool))
         return Weighed(self.values[inside], self.weights[inside])

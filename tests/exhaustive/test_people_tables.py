@@ -8,13 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 from flint import arb, ctx
-from uptack.blocks.people_blocks import rows_of
 
 import uptack as ut
 from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, tables
 from tests.exhaustive.test_categories import excess, table_law
 from uptack.account import AssumptionFailed
-from uptack.blocks.block_evaluation import random_blocks
+from uptack.blocks.partition import random_blocks, rows_of
 from uptack.discrete.categories import Capped, CellLimit, Screen
 from uptack.discrete.count_noise import cell_noise
 from uptack.exact import ball, upper

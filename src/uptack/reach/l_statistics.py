@@ -110,6 +110,12 @@ def quantile_rank(p: Fraction, n: int) -> int:
     return min(max(-(-p.numerator * n // p.denominator), 1), max(n, 1))
 
 
+def quantile(p: Fraction, n: int) -> tuple[Segment, ...]:
+    """The order statistic x(⌈pn⌉)."""
+    rank = quantile_rank(p, n)
+    return (Segment(rank, rank),)
+
+
 def trimmed_mean(cut: Fraction, n: int) -> tuple[Segment, ...]:
     """The mean of what is left when ⌊cut·n⌋ rows are taken off each end."""
     off = int(cut * n)

@@ -114,19 +114,21 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     if form is not None and not times:
         what, fix = HELD[form.kind]
         raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
-    check_times(question.time_options, form)
+    if form is not None or question.time_options:
+        check_times(question.time_options, form)
     if form is not None:
         question = _in_ticks(question, form, times, floats)
-    if data.of_people != bool(question.adjacency.person):  # the registry has seen to it; nothing else may get through
+    relation, capped = question.account.adjacency, data.unit.at_most is not None
+    if data.of_people != bool(relation.person):  # the registry has seen to it; nothing else may get through
         must = "by person for people's data, and only for them"
-        raise InvalidArgument("adjacency", must, str(question.adjacency), "Pass person=.")
-    question = replace(question, capped=data.unit.at_most is not None)
+        raise InvalidArgument("adjacency", must, str(relation), "Pass person=.")
+    question = replace(question, capped=capped)
     if floats:
         data = data.floats()
     elif data.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
     if question.missing == "drop":
-        known = data.table.size if question.adjacency.size_is_public and not question.capped else None
+        known = data.table.size if relation.size_is_public and not capped else None
         return data.drop(), replace(question, at_most=known)
     if isinstance(question.missing, float):
         return data.filled(question.missing), question

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from statistics import NormalDist
 from typing import Any, Unpack
 
@@ -16,9 +17,7 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.grouping import per_group
-from uptack.reach import Segment
-from uptack.reach.l_statistics import trimmed_mean as trimmed_segments
-from uptack.reach.l_statistics import winsorized_mean as winsorized_segments
+from uptack.reach import Segment, l_statistics
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Options, column, read_question, resolved
@@ -98,7 +97,7 @@ def _trimmed(cut: Rational = 0.1) -> Statistic:
     kept = 1 - 2 * share
     return Statistic(
         "trimmed mean",
-        lambda n: trimmed_segments(share, n),
+        partial(l_statistics.trimmed_mean, share),
         Functional(weight=1 / kept, between=(share, 1 - share)),
         spread=lambda n: (int(share * n), n - int(share * n) + 1),
         slope=4.0 / float(kept),
@@ -112,7 +111,7 @@ def _winsorized(cut: Rational = 0.1) -> Statistic:
     ends = ((share, share), (share, 1 - share))
     return Statistic(
         "Winsorized mean",
-        lambda n: winsorized_segments(share, n),
+        partial(l_statistics.winsorized_mean, share),
         Functional(ends, weight=Fraction(1), between=(share, 1 - share)),
         spread=lambda n: (int(share * n), n - int(share * n) + 1),
         slope=4.0 / float(1 - 2 * share),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -15,7 +16,7 @@ from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES
 from uptack.mechanisms.plausible_range import Lattice
-from uptack.reach import LStatistic, Reach, Segment
+from uptack.reach import LStatistic, Reach, l_statistics
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
@@ -60,12 +61,8 @@ WHOLE = "The whole distribution is uptack.ecdf."
 
 def statistic(p: Fraction) -> Statistic:
     """The p-quantile. In the tails the density is lower, and the slope higher."""
-
-    def segments(n: int) -> tuple[Segment, ...]:
-        rank = quantile_rank(p, n)
-        return (Segment(rank, rank),)
-
     name, at = "median" if p == HALF else "quantile", Functional(levels=((Fraction(1), p),))
+    segments = partial(l_statistics.quantile, p)
     return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True, follows=True)
 
 
@@ -152,13 +149,12 @@ def quantile(
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
+    described, confidence = statistic(p), None if interval is None else confidence_of(interval)
     question = read_question(name, epsilon, options)
-    confidence = None if interval is None else confidence_of(interval)
     data, question = column(x, question, times="place")
-    if confidence is not None:
-        no_interval_of_rows("interval", interval, question)
     if confidence is None:
-        return question.account.close(measured(statistic(p), data, question))
+        return question.account.close(measured(described, data, question))
+    no_interval_of_rows("interval", interval, question)
     n, question = public_size(data.count(), question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
@@ -220,7 +216,7 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
         return min(quantile_rank(levels[0], size) - 1, size - quantile_rank(levels[-1], size)) // g
 
     def reaches(steps: int, _: Lattice) -> list[Reach]:
-        segments = [(Segment(rank, rank),) for rank in ranks]
+        segments = [l_statistics.quantile(p, n) for p in levels]
         selected = data.order([window for s in segments for window in LStatistic.windows(s, steps, g)])
         return [LStatistic(selected, s, g) for s in segments]
 

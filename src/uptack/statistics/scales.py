@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 from uptack import checks
@@ -14,7 +15,7 @@ from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.reach import Segment
 from uptack.reach.interquantile_range import range_reach
-from uptack.reach.l_statistics import quantile_rank, spread_ranks
+from uptack.reach.l_statistics import quantile, quantile_rank, spread_ranks
 from uptack.reach.median_deviation import MedianDeviation
 from uptack.registry import release
 from uptack.release import NoReply, Release
@@ -106,13 +107,11 @@ def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[flo
 
 
 def _deviation() -> Statistic:
-    def rank(n: int) -> int:
-        return quantile_rank(Fraction(1, 2), n)
-
+    half = Fraction(1, 2)
     return Statistic(
         "median absolute deviation",
-        lambda n: (Segment(rank(n), rank(n)),),
-        build=lambda x, n, steps, rows: MedianDeviation(x, rank(n), steps, rows),
+        partial(quantile, half),
+        build=lambda x, n, steps, rows: MedianDeviation(x, quantile_rank(half, n), steps, rows),
         scale=True,
         whole=True,
         follows=True,

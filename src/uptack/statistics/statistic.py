@@ -99,7 +99,8 @@ class Statistic:
         """Its reach on a column, with the ranks of n rows."""
         if self.build is not None:
             return self.build(x, n, steps, rows)
-        return LStatistic.of(x, self.segments(n), steps, rows)
+        segments = self.segments(n)
+        return LStatistic(x.order(LStatistic.windows(segments, steps, rows)), segments, rows)
 
     def room(self, n: int, size: int) -> int:
         """How many moves of one rank stay inside a table of so many rows, where the ranks are those of n rows."""
@@ -137,7 +138,9 @@ def measured(statistic: Statistic, data: Column, question: Question) -> Outcome[
     followed = statistic if statistic.follows else statistic.near
     if question.follows and followed is not None:
         return _inverse(followed, data, data.count(), question)
-    n, question = public_size(data.count(), question)
+    n = data.count()
+    if question.size_is_secret:
+        n, question = public_size(n, question)
     return run(statistic, data, n, question)
 
 
@@ -179,30 +182,31 @@ def inverse_draw(
     """One draw by inverse sensitivity, or ⊥: free where public numbers decide it, and a candidate otherwise.
 
     `room(n)` is for how many steps a table of n rows bears; `known` is the same for this table, where more than n is
-    public of it. `bears()` reads how many rows there are, and κ. `reaches(steps, lattice)` are those of the numbers
-    that are drawn together; the answer is a list of them, or one number. `advise` may improve the advice of a free ⊥.
+    public of it. `bears()` reads how many rows there are, and κ, where they are secret. `reaches(steps, lattice)` are
+    those of the numbers that are drawn together; the answer is a list of them, or one number. `advise` may improve the
+    advice of a free ⊥.
 
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
     """
-    offered = question.guessed(lattices, scale)
-    seen = _sight(room if known is None else lambda _: known, n, question, dimension, offered)
+    account, g, secret, step = question.account, question.rows, question.size_is_secret, question.granularity
+    offered: Sequence[Lattice] = lattices if question.plausible is None else question.guessed(lattices, scale)
+    public = question.at_most if secret and question.count is None else n
+    kappa = known if known is not None else None if public is None else room(public)
+    seen = _sight(kappa if public is not None else None, question, dimension, offered)
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
-    size, kappa = bears()
-    lattice, steps = seen[0], saturated(seen[1], size, question.rows)
-    widen = float(question.granularity / 2) if question.granularity is not None else 0.0
-    nested = boxes(reaches(steps, lattice), steps, lattice, widen=widen, nonnegative=scale)
-    scored = ScoredBoxes(nested, Refusal(kappa, question.size_is_secret))
-    drawn = question.account.draw(InverseDraw.of(question.epsilon), scored)
+    size, kappa = bears() if secret or kappa is None else (n, kappa)
+    lattice, steps = seen[0], saturated(seen[1], size, g)
+    nested = boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
+    drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, Refusal(kappa, secret)))
     if drawn is None:
-        released = question.count is not None or not question.size_is_secret
-        rows = f" among about {n:,} {question.adjacency.unit}" if released else ""
+        rows = f" among about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
         what = "value" if dimension == 1 else "set of quantiles"
-        why = f"at ε = {float(question.epsilon):.3g} no {what} stood out{rows}"
-        advice = _inverse_advice(room, n, question, offered[-1].size ** dimension)
-        return question.refuse(HOW, advice, why)
-    values = [round_to(lattice.value(ordinal), question.granularity) for ordinal in drawn]
+        why = f"at ε = {float(account.epsilon):.3g} no {what} stood out{rows}"
+        return question.refuse(HOW, _inverse_advice(room, n, question, offered[-1].size ** dimension), why)
+    values = [lattice.value(ordinal) for ordinal in drawn]
+    values = values if step is None else [round_to(value, step) for value in values]
     return Outcome(values[0] if dimension == 1 else values, HOW)
 
 
@@ -226,23 +230,24 @@ def saturated(steps: int, size: int, rows: int) -> int:
 
 
 def _sight(
-    room: Callable[[int], int], n: int, question: Question, dimension: int, lattices: Sequence[Lattice]
+    inside: int | None, question: Question, dimension: int, lattices: Sequence[Lattice]
 ) -> tuple[Lattice, int] | None:
-    """The lattice and K where `room(n)`, as far as it is public, bears so many steps; None for a ⊥ that is free.
+    """The lattice and K for data that bear so many steps, as far as that is public; None for a ⊥ that is free.
 
     Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
     Where it is used as it is, nothing may be chosen by it, but by the public number of rows that it is at most: with a
     lattice for these ⊥ is rare where hardly any row is left out, and it is free where even they would be too few.
     """
-    if not question.size_is_secret:
-        return chosen(room(n), question.epsilon, dimension, lattices)
-    public, slack = (n, 0) if question.count is not None else (question.at_most, slack_needed(question.epsilon))
-    picked = (lattices[0], 0)
-    if public is not None:
-        if not worth_asking(room(public), question.epsilon, dimension):
+    epsilon, lattice = question.account.epsilon, lattices[0]
+    if inside is not None:
+        if not question.size_is_secret:
+            return chosen(inside, epsilon, dimension, lattices)
+        if not worth_asking(inside, epsilon, dimension):
             return None
-        picked = chosen(room(public) - slack, question.epsilon, dimension, lattices) or (lattices[-1], 0)
-    return picked[0], steps_needed(question.epsilon, picked[0].size ** dimension)
+        slack = 0 if question.count is not None else slack_needed(epsilon)
+        fitting = chosen(inside - slack, epsilon, dimension, lattices)
+        lattice = lattices[-1] if fitting is None else fitting[0]
+    return lattice, steps_needed(epsilon, lattice.size**dimension)
 
 
 def _inverse_advice(room: Callable[[int], int], n: int, question: Question, candidates: int) -> Advice:

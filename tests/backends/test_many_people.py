@@ -16,7 +16,7 @@ from tests.helpers import people_column
 from uptack import ADD_REMOVE, SeededEntropy, histogram
 from uptack.densities.fourier import DensityBox, counted
 from uptack.densities.kernel_density import Bins
-from uptack.reach import people_range
+from uptack.reach import interquantile_range
 from uptack.reach.interquantile_range import PeopleRange
 from uptack.statistics import frames
 from uptack.table import search, unit
@@ -71,7 +71,7 @@ def answers(kept, one):
 
 def give_many(monkeypatch):
     """Everybody has many units from here on."""
-    for module in (unit, people_range, frames):
+    for module in (unit, interquantile_range, frames):
         monkeypatch.setattr(module, "U", MANY)
 
 

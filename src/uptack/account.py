@@ -23,11 +23,10 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.noisy_size import NoisySize, SizeLaw
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Loss
-from uptack.release import Advice, Noise, NoReply, Release
+from uptack.release import Advice, Noise, NoisySize, NoReply, Release, SizeLaw
 
 T = TypeVar("T")
 Value = TypeVar("Value", contravariant=True)

@@ -11,14 +11,13 @@ import numpy as np
 
 from uptack import checks
 from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_value
-from uptack.display.numbers import SHOWN, is_number, number
+from uptack.display.numbers import SHOWN, between, is_number, number
 from uptack.display.numbers import plain as _python
 from uptack.display.plots import caption, dots, levels
 from uptack.display.time_text import json_value
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines
-from uptack.noisy_size import NoisySize
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 
@@ -35,6 +34,51 @@ class Noise(Protocol):
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """Bounds that cover the estimated quantity with this confidence, separately for each coordinate."""
         ...
+
+
+class SizeLaw(Protocol):
+    """The law of the noise in a number of rows."""
+
+    def cutoff(self, failure: Rational) -> int:
+        """The least t with P(z ≥ t) ≤ failure."""
+        ...
+
+
+@dataclass(frozen=True)
+class NoisySize:
+    """A number of rows, or of people, with noise: what a release bought on its way to its value.
+
+    It was paid for as a part of the release, so to show it is post-processing and costs nothing more. `times` draws of
+    noise of one law are in it, and it is brought to at least 0.
+    """
+
+    value: int
+    law: SizeLaw
+    unit: str = "rows"
+    times: int = 1
+
+    def interval(self, confidence: Rational = SHOWN) -> tuple[int, int]:
+        """Between which numbers the true one lies, at this confidence.
+
+        With t the least integer with P(z ≥ t) ≤ α/2k, each of the k draws is within t - 1 but for α/k, and so all of
+        them together within k(t - 1) but for α. To bring the sum to 0 brings it no further from the true number.
+        """
+        failing = 1 - checks.inside_unit("confidence", confidence)
+        off = self.times * (self.law.cutoff(failing / (2 * self.times)) - 1)
+        return max(self.value - off, 0), self.value + off
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, with the interval of 95%."""
+        return {"value": self.value, "interval": list(self.interval()), "unit": self.unit}
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"about {number(self.value)} {self.unit} ({100 * SHOWN:g}%: {between(self.interval(), 0.0)})"
+
+    def __repr__(self) -> str:
+        return f"NoisySize({self})"
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,8 @@ ALLOWED = {
     "privacy": GROUND,  # no data, no randomness
     "registry": GROUND | {"privacy"},  # declarations, options and the guard: no data
     "display": GROUND,  # for people: released values and public numbers
-    "noisy_size": GROUND | {"display"},
-    "release": GROUND | {"display", "noisy_size", "privacy"},
-    "account": GROUND | {"noise", "noisy_size", "privacy", "release"},
+    "release": GROUND | {"display", "privacy"},
+    "account": GROUND | {"noise", "privacy", "release"},
     "reach": GROUND | {"table"},
     "mechanisms": GROUND | KERNEL,
     "discrete": GROUND | KERNEL | {"display", "grouping"},

@@ -23,12 +23,11 @@ from uptack.grouping import Groups
 from uptack.kernels import DensityCurve
 from uptack.mechanisms.matrix_laplace import TraceNoise
 from uptack.noise import IntegerLaplace
-from uptack.noisy_size import NoisySize
 from uptack.privacy import Privacy, loss
 from uptack.ranks.correlations import CorrelationMatrix
 from uptack.ranks.rank_tests import RankTest
 from uptack.regression.coefficients import LinearErrors, RegressionRelease
-from uptack.release import Advice, NoReply, Release
+from uptack.release import Advice, NoisySize, NoReply, Release
 from uptack.report import Profile, to_json
 from uptack.session.plan import Plan, PlannedRelease
 

@@ -24,7 +24,7 @@ MOST_GROUPS = 10_000
 """Public groups in one request: each is a release of its own."""
 
 
-def domain_size(name: str, value: object) -> int:
+def check_size(name: str, value: object) -> int:
     """A number of cells, at most 2^62."""
     size = checks.integer(name, value, least=1)
     if size > LARGEST_DOMAIN:
@@ -108,7 +108,7 @@ class Domain:
             raise InvalidArgument("columns", "at least one column", "none")
         levels = {name: _levels(f"columns[{name!r}]", value) for name, value in named.items()}
         object.__setattr__(self, "columns", MappingProxyType(levels))
-        domain_size("columns", self.size)
+        check_size("columns", self.size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Domain, (dict(self.columns),)

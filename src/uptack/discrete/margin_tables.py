@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -182,24 +182,22 @@ class _Call:
 
     def sums(self, places: Sequence[Integers], weights: NDArray[Any] | None = None) -> dict[Names, NDArray[Any]]:
         """All margins of rows with these places in the columns, one count or weight a row."""
-        at = dict(zip(self.domain.columns, places, strict=True))
-        out = {}
-        for names in self.chosen:
-            shape = self.shape(names)
-            flat = np.ravel_multi_index([at[name] for name in names], shape)
-            out[names] = np.bincount(flat, weights, math.prod(shape)).reshape(shape)
-        return out
+        return self._margins(places, lambda cells, size: np.bincount(cells, weights, size))
 
     def counted(self, places: Sequence[Integers], inside: NDArray[np.bool_]) -> dict[Names, Integers]:
         """All margins, of rows or of units of people."""
-        if self.people is None:
+        if (people := self.people) is None:
             return self.sums([place[inside] for place in places])
-        at = dict(zip(self.domain.columns, places, strict=True))
-        out = {}
+        return self._margins(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
+
+    def _margins(
+        self, places: Sequence[Integers], count: Callable[[Integers, int], NDArray[Any]]
+    ) -> dict[Names, NDArray[Any]]:
+        at, out = dict(zip(self.domain.columns, places, strict=True)), {}
         for names in self.chosen:
             shape = self.shape(names)
-            flat = np.ravel_multi_index([np.where(inside, at[name], 0) for name in names], shape)
-            out[names] = self.people.units(np.where(inside, flat, -1), math.prod(shape)).reshape(shape)
+            cells = np.ravel_multi_index([at[name] for name in names], shape)
+            out[names] = count(cells, math.prod(shape)).reshape(shape)
         return out
 
     def direct(
@@ -222,15 +220,12 @@ class _Call:
             rows = cells if self.people is None else self.people.column(cells)
             options |= {} if self.people is None else {"weights": self.unit.share, "at_most": self.unit.at_most}
             counts = histogram(rows, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
-            return self._summed(np.arange(size), counts)
+            return Margins(self.sums(self.domain.unravel(np.arange(size)), counts), self.domain), None
         keys = cells if self.people is None else self.people.of(cells)
         kept = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
         found = float(kept.counts.sum())
-        return self._summed(kept.cells, kept.counts * (1.0 if total is None or not found else total / found))
-
-    def _summed(self, cells: Integers, weights: NDArray[Any]) -> Made:
-        arrays = self.sums(self.domain.unravel(cells), weights)
-        return Margins(arrays, self.domain), None
+        weights = kept.counts * (1.0 if total is None or not found else total / found)
+        return Margins(self.sums(self.domain.unravel(kept.cells), weights), self.domain), None
 
 
 def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:

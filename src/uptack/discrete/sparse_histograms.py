@@ -22,7 +22,7 @@ from uptack import checks
 from uptack.account import Account, Mechanism
 from uptack.discrete.categories import stated, table_moves
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
-from uptack.discrete.domains import Domain, domain_size, places
+from uptack.discrete.domains import Domain, check_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
 from uptack.display import Ends, Record, TabularValue, line, named
 from uptack.errors import InvalidArgument
@@ -93,12 +93,8 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     seen = noisy.astype(np.float64)
     guess = seen - float(law.quantile("1/2"))
     guess[near] = seen[near] - shift[place[near]]
-    return _whole(np.rint(np.maximum(guess, 0)), noisy)
-
-
-def _whole(guess: Floats, noisy: Integers) -> Integers:
-    """Integers like those given: of 64 bits, or Python's own."""
-    return np.array([int(v) for v in guess.tolist()], object) if noisy.dtype.kind == "O" else guess.astype(np.int64)
+    whole = np.rint(np.maximum(guess, 0))
+    return np.array([int(v) for v in whole.tolist()], object) if noisy.dtype.kind == "O" else whole.astype(np.int64)
 
 
 RULES = ("printed", "adaptive")
@@ -310,7 +306,7 @@ def sparse_histogram(
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     unit = stated(keys.unit) if isinstance(keys, Owned) else ROW
     domain = domain_size if isinstance(domain_size, Domain) else None
-    size = domain.size if domain else _size(domain_size)
+    size = domain.size if domain else check_size("domain_size", domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)
     least = _check_cutoff(cutoff, rule, size, law, unit.step)
     name = f"sparse histogram ({rule} cutoff)"
@@ -320,7 +316,3 @@ def sparse_histogram(
     kept = guess > 0
     value = SparseHistogram(cells[kept], in_steps(guess[kept], unit.step), size, domain)
     return account.release(value, CountNoise(law, noisy[kept], unit.step))
-
-
-def _size(value: object) -> int:
-    return domain_size("domain_size", value)

@@ -355,21 +355,19 @@ class CorrelationNoise:
         import scipy
 
         failing, m = 1 - float(read(confidence)), self.rows
-        room = self.off * self._quantile(failing / 5) if self.off else 0.0
+        room = self.off * quantile(self.coordinates, failing / 5) if self.off else 0.0
         failing *= 0.8 if self.off else 1.0
         low, high = np.array(self.taus), np.array(self.taus)
         for i, tau in enumerate(self.taus):
             sd = math.sqrt(2 * (1 - max(abs(tau) - self.scale, 0.0) ** 2) / max(m - room, 2))
             half = min(
-                self.scale * self._quantile(part * failing) + sd * float(-scipy.special.ndtri((1 - part) * failing / 2))
+                self.scale * quantile(self.coordinates, part * failing)
+                + sd * float(-scipy.special.ndtri((1 - part) * failing / 2))
                 for part in PARTS
             )
             half += abs(tau) * room / max(m - room, 1)
             low[i], high[i] = max(tau - half, -1.0), min(tau + half, 1.0)
         return square(self.d, low, from_tau), square(self.d, high, from_tau)
-
-    def _quantile(self, outside: float) -> float:
-        return quantile(self.coordinates, outside)
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ def superiority(
     True
     """
     account, missing = open_account("superiority", epsilon, options)
-    return account.close(_told(x, labels, groups, account, missing, options, float))
+    return account.close(_measured(x, labels, groups, account, missing, options, float))
 
 
 @release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
@@ -211,14 +211,14 @@ def rank_biserial(
     **Theorem.** It is ε-differentially private: it is made of `superiority`, which see, and of nothing else.
     """
     account, missing = open_account("rank-biserial correlation", epsilon, options)
-    return account.close(_told(x, labels, groups, account, missing, options, _doubled))
+    return account.close(_measured(x, labels, groups, account, missing, options, _doubled))
 
 
 def _doubled(share: float) -> float:
     return 2 * share - 1
 
 
-def _told(
+def _measured(
     x: Any, labels: Any, groups: Any, account: Account, missing: str, options: Any, seen: Callable[[float], float]
 ) -> Outcome[float]:
     """The share of pairs, or what is made of it."""

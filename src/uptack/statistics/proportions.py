@@ -213,14 +213,9 @@ def proportion(
     """
     question = read_question("proportion", epsilon, options)
     data, question = column(indicator(x, equals, above), question)
-    return _share(data, question, _estimand(data))
-
-
-def _share(data: Column, question: Question, notes: tuple[str, ...]) -> Release[float] | NoReply:
-    """The share of a column of 0 and 1, by integer noise on its units."""
     true, false = data.weighted_sum(true_and_false)
     count = 0 if question.size_is_secret else data.count()
-    return _noisy_share(true, false, question.size_is_secret, count, data.unit.most, question, notes)
+    return _noisy_share(true, false, question.size_is_secret, count, data.unit.most, question, _estimand(data))
 
 
 def _noisy_share(
@@ -282,18 +277,18 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[CompletenessOpt
 
 def _present(values: Field | Floats) -> Integers:
     """0 for rows that have a value, and -1 for those that have none."""
-    if isinstance(values, Field):
-        if values.kind in TIMED:
-            gone = values.ticks()[1]
-            return np.where(gone, -1, 0)
-        if values.kind not in NUMERIC or values.kind == "any":
-            found, codes = values.codes()
-            return np.where(np.array([one is None for one in found], bool)[codes], -1, 0)
-        numbers, missing = values.numbers()
-        lacking = np.zeros(values.size, bool) if missing is None else missing
-        lacking = lacking | np.isnan(numbers) if numbers.dtype.kind == "f" else lacking
-        return np.where(lacking, -1, 0)
-    return np.where(np.isnan(values), -1, 0)
+    if not isinstance(values, Field):
+        missing: Any = np.isnan(values)
+    elif values.kind in TIMED:
+        missing = values.ticks()[1]
+    elif values.kind not in NUMERIC or values.kind == "any":
+        levels, codes = values.codes()
+        missing = np.array([one is None for one in levels], bool)[codes]
+    else:
+        numbers, gaps = values.numbers()
+        missing = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(values.size, bool)
+        missing = missing if gaps is None else missing | gaps
+    return np.where(missing, -1, 0)
 
 
 def _estimand(data: Column) -> tuple[str, ...]:

@@ -83,13 +83,6 @@ class DensityBox:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
-    def over(self, dimension: int) -> DensityBox:
-        """The box for so many columns; a single pair of ends is for all of them."""
-        if len(self.low) not in (1, dimension):
-            raise InvalidArgument("low", f"a number, or {dimension}, one per column", f"{len(self.low)} of them")
-        times = dimension // len(self.low)
-        return DensityBox(self.low * times, self.high * times)
-
 
 def counted(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     """The cells that rows are in, and how many, or how many units of people, are in each."""
@@ -111,17 +104,14 @@ def tail_rows(question: Question, dimension: int) -> Fraction:
     return TAIL_ROWS * question.rows * dimension / (question.epsilon * BOX_SHARE)
 
 
-def _least_tail(n: int) -> Fraction:
-    """n^(-2/5) from 1/100 down to 1/1000: further out a heavy tail would leave no room for the middle."""
-    return Fraction(min(max(max(n, 1) ** -0.4, 0.001), 0.01)).limit_denominator(10**6)
-
-
 def private_box(columns: Columns, n: int, question: Question, rows: Fraction) -> DensityBox | Outcome[Any]:
     """Two quantiles of each column, with so many rows beyond, moved outward.
 
     For a normal law the ends are then at ±3.5 standard deviations, however far in the quantiles had to be.
     """
-    tail = min(max(rows / max(n, 1), _least_tail(n)), MOST_TAIL)
+    # n^(-2/5) from 1/100 down to 1/1000 at least: further out a heavy tail would leave no room for the middle
+    least_tail = Fraction(min(max(max(n, 1) ** -0.4, 0.001), 0.01)).limit_denominator(10**6)
+    tail = min(max(rows / max(n, 1), least_tail), MOST_TAIL)
     outward = NORMAL_REACH / -NormalDist().inv_cdf(float(tail))
     lows, highs, d = [], [], len(columns)
     for data, part in zip(columns, question.split(*[Fraction(1, d)] * d), strict=True):
@@ -136,8 +126,8 @@ def private_box(columns: Columns, n: int, question: Question, rows: Fraction) ->
     return DensityBox(tuple(lows), tuple(highs))
 
 
-def given_ends(low: ArrayLike | None, high: ArrayLike | None) -> DensityBox | None:
-    """The ends that the caller gave, or None where there are none."""
+def given_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) -> DensityBox | None:
+    """The box that the caller gave for so many columns; a single pair of ends is for all of them."""
     if low is None and high is None:
         return None
     for name, value, other in (("low", low, "high"), ("high", high, "low")):
@@ -147,7 +137,10 @@ def given_ends(low: ArrayLike | None, high: ArrayLike | None) -> DensityBox | No
     if len(a) != len(b) or not all(1e-80 <= q - p <= 1e80 for p, q in zip(a, b, strict=False)):
         must = "below high by 1e-80 to 1e80, and as many numbers as that"
         raise InvalidArgument("low", must, f"{checks.describe(low)} beside {checks.describe(high)}")
-    return DensityBox(a, b)
+    if len(a) not in (1, dimension):
+        raise InvalidArgument("low", f"a number, or {dimension}, one per column", f"{len(a)} of them")
+    times = dimension // len(a)
+    return DensityBox(a * times, b * times)
 
 
 def _ends(name: str, value: Any) -> tuple[float, ...]:
@@ -188,7 +181,7 @@ class _FourierPlan:
         return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
 
     def degree(self, n: int, wanted: int | None) -> int:
-        """What is asked for, or the best one."""
+        """The degree of the call, or the best one."""
         return _best_degree(self, n) if wanted is None else wanted
 
     def bearable(self, degree: int, n: int) -> bool:
@@ -263,40 +256,29 @@ def fourier_density(
     )
     if noise not in (None, "caratheodory", "laplace"):
         raise InvalidArgument("noise", "'caratheodory' or 'laplace'", checks.describe(noise))
-    ends, given = given_ends(low, high), coordinates(x)
-    wanted = None if degree is None else checks.integer("degree", degree, least=1)
-    dimension = len(given)
-    box = None if ends is None else ends.over(dimension)
-    plan = _plan(noise, dimension, question, box is None, wanted)
+    given, wanted = coordinates(x), None if degree is None else checks.integer("degree", degree, least=1)
+    box = given_box(low, high, len(given))
+    plan = _plan(noise, len(given), question, box is None, wanted)
     columns = read(given, question)
     n, question = public_size(columns[0].count(), question)
-    return question.account.close(_found(columns, n, box, plan, wanted, question))
-
-
-def _found(
-    columns: Columns,
-    n: int,
-    box: DensityBox | None,
-    plan: _FourierPlan,
-    wanted: int | None,
-    question: Question,
-) -> Outcome[FourierDensity]:
-    """The series in a public box, or in a private one; ⊥ where there are too few rows."""
-    if not plan.fits(n, wanted):
-        rows = 0 if box else tail_rows(question, plan.dimension) / MOST_TAIL
-        enough = least_n(lambda size: size >= rows and plan.fits(size, wanted))
-        return question.refuse(plan.noise(wanted or 1).label, Advice(n=enough))
-    if box is not None:
-        return _released(columns, n, box, plan, wanted, question)
-    around, rest = question.split(BOX_SHARE, 1 - BOX_SHARE)
-    found = private_box(columns, n, around, tail_rows(question, plan.dimension))
-    return found if isinstance(found, Outcome) else _released(columns, n, found, plan, wanted, rest)
+    return question.account.close(_released(columns, n, box, plan, wanted, question))
 
 
 def _released(
-    columns: Columns, n: int, box: DensityBox, plan: _FourierPlan, wanted: int | None, question: Question
+    columns: Columns, n: int, box: DensityBox | None, plan: _FourierPlan, wanted: int | None, question: Question
 ) -> Outcome[FourierDensity]:
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
+    rows = tail_rows(question, plan.dimension)
+    if not plan.fits(n, wanted):
+        least = 0 if box else rows / MOST_TAIL
+        enough = least_n(lambda size: size >= least and plan.fits(size, wanted))
+        return question.refuse(plan.noise(wanted or 1).label, Advice(n=enough))
+    if box is None:
+        around, question = question.split(BOX_SHARE, 1 - BOX_SHARE)
+        found = private_box(columns, n, around, rows)
+        if isinstance(found, Outcome):
+            return found
+        box = found
     degree, n = plan.degree(n, wanted), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
     sums = moment_sums(*counted(columns, box), frequencies, columns[0].unit.most)

@@ -17,7 +17,7 @@ from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.covariance_factor import plan as factor_plan
-from uptack.kernels.function_release import MOST_POINTS, FunctionRelease, release_function
+from uptack.kernels.function_release import MOST_POINTS, FunctionRelease, ProcessNoise, noisy_function
 from uptack.kernels.kernel import UNIT, Floats, GaussianKernel, Kernel, KernelSum, TensorKernel
 from uptack.kernels.kernel import points as check_points
 from uptack.noise import Entropy
@@ -166,86 +166,45 @@ def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
 
 
 def _released(
-    columns: Columns, question: Question, given: tuple[float, ...] | None, wanted: Floats | None, most_points: int
+    columns: Columns, question: Question, bandwidths: tuple[float, ...] | None, wanted: Floats | None, most_points: int
 ) -> Outcome[FunctionRelease]:
     n, question = public_size(columns[0].count(), question)
     if n < 1:
         return question.refuse(HOW, Advice(n=1))
-    if not _bearable(len(columns), n, question, most_points):
+    most_rows, excess = n, Fraction(0)  # a public bound on the rows of both neighbours, and the δ that it costs
+    if question.size_is_secret:
+        excess = question.delta * EXCESS
+        most_rows += question.count_noise.cutoff(excess) + question.rows
+    unit = KernelSum(GaussianKernel(1.0) ** len(columns), Fraction(1))  # it does not depend on bandwidths
+    try:
+        factor_plan(unit.kernel, most_points, unit.sensitivity(question.adjacency), unit.norm(most_rows), ERROR)
+    except InvalidArgument:  # floats don't bear so many points: where n was bought, that is no longer an error
+        if not question.size_is_secret:
+            raise
         return question.refuse(HOW, Advice(other="a smaller most_points"))
     window = None
-    if given is None:
+    if bandwidths is None:
         share = question.epsilon * BANDWIDTH_SHARE
         found = _private_bandwidths(columns, n, question.worth(share))
         if isinstance(found, Outcome):
             return found
-        (given, window), question = found, question.worth(question.epsilon - share, question.delta)
-    weight = 1 / (n * math.prod(math.sqrt(2 * math.pi) * h for h in given))
-    if not (min(given) > 1e-90 and max(given) < 1e90 and 1e-90 < weight < 1e90):
+        (bandwidths, window), question = found, question.worth(question.epsilon - share, question.delta)
+    weight = 1 / (n * math.prod(math.sqrt(2 * math.pi) * h for h in bandwidths))
+    if not (min(bandwidths) > 1e-90 and max(bandwidths) < 1e90 and 1e-90 < weight < 1e90):
         return question.refuse(HOW, Advice(other="data in other units, or a bandwidth of your own"))
-    return _process(columns, n, question, given, weight, window, wanted, most_points)
-
-
-def _bearable(dimension: int, n: int, question: Question, most_points: int) -> bool:
-    """Whether floats bear so many points. It does not depend on bandwidths, which may cost something.
-
-    Where n is public this is an error, and it is said beforehand. Where n was bought it is ⊥.
-    """
-    sides: list[Kernel] = [GaussianKernel(1.0) for _ in range(dimension)]
-    bumps, most_rows = KernelSum(reduce(TensorKernel, sides), Fraction(1)), n
-    if question.size_is_secret:
-        most_rows += question.count_noise.cutoff(question.delta * EXCESS) + question.rows
-    try:
-        factor_plan(bumps.kernel, most_points, bumps.sensitivity(question.adjacency), bumps.norm(most_rows), ERROR)
-    except InvalidArgument:
-        if question.size_is_secret:
-            return False
-        raise
-    return True
-
-
-def _process(
-    columns: Columns,
-    n: int,
-    question: Question,
-    bandwidths: tuple[float, ...],
-    weight: float,
-    window: Floats | None,
-    wanted: Floats | None,
-    most_points: int,
-) -> Outcome[FunctionRelease]:
-    """The estimate with these bandwidths, weight and public number of rows."""
+    if excess:
+        question.account.pay(loss.Approximate(0, excess))
     sides: list[Kernel] = [GaussianKernel(h) for h in bandwidths]
-    kernel = reduce(TensorKernel, sides)
-    bumps = KernelSum(kernel, Fraction(weight))
-    most_rows, delta = _most_rows(n, question)
+    bumps = KernelSum(reduce(TensorKernel, sides), Fraction(weight))
     one = columns[0].unit.most  # where it is not 1, one more rounding, for which ERROR has room
-    made = release_function(
-        Density(_bins(columns, bandwidths), kernel, weight / one, NEAR * bandwidths[0]),
-        kernel=kernel,
-        sensitivity=bumps.sensitivity(question.adjacency),
-        norm=bumps.norm(most_rows),
-        error=ERROR,
-        epsilon=question.epsilon,
-        delta=delta,
-        adjacency=question.adjacency,
-        most_points=most_points,
-        entropy=question.account.entropy,
-    )
-    made.value.window, made.value.can_resume = window, False  # its binned function is not to be had from outside
+    density = Density(_bins(columns, bandwidths), bumps.kernel, weight / one, NEAR * bandwidths[0])
+    sensitivity, norm = bumps.sensitivity(question.adjacency), bumps.norm(most_rows)
+    account = question.worth(question.epsilon, question.delta - excess).account
+    value = noisy_function(density, bumps.kernel, sensitivity, norm, ERROR, most_points, account)
+    value.window, value.can_resume = window, False  # its binned function is not to be had from outside
     if wanted is not None:
-        made.value.at(wanted)
-    question.account.pay(made.loss)
-    return Outcome(made.value, HOW, made.noise)
-
-
-def _most_rows(n: int, question: Question) -> tuple[int, Fraction]:
-    """A public bound on the rows of both neighbours, and the δ that is left for the noise. The bound costs the rest."""
-    if not question.size_is_secret:
-        return n, question.delta
-    part = question.delta * EXCESS
-    question.account.pay(loss.Approximate(0, part))
-    return n + question.count_noise.cutoff(part) + question.rows, question.delta - part
+        value.at(wanted)
+    return Outcome(value, HOW, ProcessNoise())
 
 
 def _private_bandwidths(
@@ -259,7 +218,10 @@ def _private_bandwidths(
     for values in columns:
         found = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d))
         if found.value is None:
-            return replace(found, advice=found.advice and _for_all(found.advice, BANDWIDTH_SHARE / d))
+            advice, share = found.advice, float(BANDWIDTH_SHARE / d)  # what it says of ε is about a part of it
+            if advice is not None and advice.epsilon is not None:
+                advice = replace(advice, epsilon=math.ceil(1000 * advice.epsilon / share) / 1000)
+            return replace(found, advice=advice)
         ends.append(found.value)
     low, high = np.array(ends).T
     if not (np.isfinite(high - low) & (high > low)).all():
@@ -267,12 +229,6 @@ def _private_bandwidths(
     sides = 0.85 * (high - low) / 1.349 * (4 / ((d + 2) * n)) ** (1 / (d + 4))
     reach = 3 * (high - low)
     return tuple(sides.tolist()), np.column_stack([low - reach, high + reach])
-
-
-def _for_all(advice: Advice, share: Fraction) -> Advice:
-    """Advice to a call that spends only a share of its ε on what was refused."""
-    epsilon = None if advice.epsilon is None else math.ceil(1000 * advice.epsilon / float(share)) / 1000
-    return replace(advice, epsilon=epsilon)
 
 
 def _bins(columns: Columns, bandwidths: tuple[float, ...]) -> Bins:

@@ -452,7 +452,20 @@ def release_function(
     for name, number in (("sensitivity", bound), ("norm", largest), ("kernel.largest", shape.largest)):
         if not 1 / _EXTREME <= number <= _EXTREME:
             raise InvalidArgument(name, "between 1e-100 and 1e100", f"{float(number):.3g}", "Choose other units.")
-    jitter, widened = plan(shape, most, bound, largest, slip)
-    noise, highest = calibrated_gaussian(widened, eps, dlt, most), float(largest * root_above(shape.largest))
-    made = FunctionRelease(f, CovarianceFactor(shape, jitter), noise, highest, most, account.pay(noise.loss))
-    return account.release(made, ProcessNoise())
+    return account.release(noisy_function(f, shape, bound, largest, slip, most, account), ProcessNoise())
+
+
+def noisy_function(
+    f: Function,
+    kernel: Kernel,
+    sensitivity: Fraction,
+    norm: Fraction,
+    error: Fraction,
+    most_points: int,
+    account: Account,
+) -> FunctionRelease:
+    """The function with noise for all that the account has left, by the theorem of `release_function`."""
+    jitter, widened = plan(kernel, most_points, sensitivity, norm, error)
+    noise = calibrated_gaussian(widened, account.epsilon, account.delta, most_points)
+    bound, factor = float(norm * root_above(kernel.largest)), CovarianceFactor(kernel, jitter)
+    return FunctionRelease(f, factor, noise, bound, most_points, account.pay(noise.loss))

@@ -100,12 +100,9 @@ def plan(
         advice = Advice(epsilon=_epsilon_for(m, eps, dlt, g), other=f"at least {lead:,} blocks")
     elif relation.size_is_public and m > rows:
         advice = Advice(n=m)
-    price = Privacy(0, 0, relation) if advice else cost(_tree(eps, dlt), relation)
+    tree = loss.Partition(loss.Unit(loss.Test(eps, dlt), loss.Answer(0)))
+    price = Privacy(0, 0, relation) if advice else cost(tree, relation)
     return BlockPlan(rows, m, -(-(m + lead) // 2), price, advice)
-
-
-def _tree(epsilon: Fraction, delta: Fraction) -> loss.Loss:
-    return loss.Partition(loss.Unit(loss.Test(epsilon, delta), loss.Answer(0)))
 
 
 def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> float | None:

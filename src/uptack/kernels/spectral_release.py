@@ -13,13 +13,13 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from uptack import checks
+from uptack.account import Account
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
-from uptack.mechanisms.additive_noise import GridNoise, gaussian
+from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency
-from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import matrix, numbers
@@ -76,8 +76,7 @@ class FourierBasis:
         """λ of each function."""
         j = (np.arange(2 * self.degree + 1) + 1) // 2
         side = np.exp(-2 * (math.pi * j * self.bandwidth) ** 2)
-        values = np.array([math.prod(several) for several in itertools.product(side.tolist(), repeat=self.dimension)])
-        return values
+        return np.array([math.prod(several) for several in itertools.product(side.tolist(), repeat=self.dimension)])
 
     def functions(self, where: ArrayLike) -> Floats:
         """φ_j(x) for points (k, d), in an array (k, size)."""
@@ -110,8 +109,7 @@ class FourierBasis:
         for start in range(0, len(table), batch):
             scaled = np.rint(np.ldexp(self.functions(table[start : start + batch]) * roots, DIGITS))
             total += scaled.astype(np.int64).sum(axis=0)
-        mean: Floats = np.ldexp(total / len(table), -DIGITS)
-        return mean
+        return np.asarray(np.ldexp(total / len(table), -DIGITS))
 
     def sensitivity(self, rows: int, adjacency: Adjacency = SUBSTITUTE) -> Fraction:
         """How far `mean` moves where a person's rows are replaced, for a public number of rows.
@@ -155,8 +153,7 @@ class SpectralRelease:
 
     def at(self, where: ArrayLike) -> Floats:
         """The private function at points (k, d)."""
-        values: Floats = self.basis.functions(where) @ (np.sqrt(self.basis.eigenvalues) * self.coordinates)
-        return values
+        return np.asarray(self.basis.functions(where) @ (np.sqrt(self.basis.eigenvalues) * self.coordinates))
 
     def band(self, where: ArrayLike, confidence: Rational = 0.95) -> tuple[Floats, Floats]:
         """Where the curator's own values lie (of the function cut off at the degree), each point by itself."""
@@ -164,7 +161,8 @@ class SpectralRelease:
 
         tail = (1 - float(checks.inside_unit("confidence", confidence))) / 2
         spread = self.scale * np.sqrt(self.basis.functions(where) ** 2 @ self.basis.eigenvalues)
-        return self.at(where) + scipy.special.ndtri(tail) * spread, self.at(where) - scipy.special.ndtri(tail) * spread
+        values, reach = self.at(where), scipy.special.ndtri(tail) * spread
+        return values + reach, values - reach
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -211,14 +209,12 @@ def release_spectral(
     (SpectralRelease(21 coefficients, scale 0.0...), array([2.1, 0.2]))
     """
     form: FourierBasis = checks.instance("basis", basis, FourierBasis, "a FourierBasis")
-    bound = checks.positive("sensitivity", sensitivity)
+    bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)
     slip = bound / 1000 if error is None else checks.nonnegative("error", error)
-    relation = check_adjacency(adjacency)
+    dlt = checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
+    account = Account.open("Gaussian noise on coefficients", eps, dlt, adjacency=adjacency, entropy=entropy)
     w = numbers("coordinates", coordinates, (1,))
     if w.size != form.size:
         raise InvalidArgument("coordinates", f"{form.size} numbers, as the basis has", checks.describe(w))
-    made = gaussian(w, sensitivity=bound + 2 * slip, epsilon=epsilon, delta=delta, adjacency=relation, entropy=entropy)
-    assert isinstance(made.noise, GridNoise)
-    scale = math.sqrt(float(Fraction(made.noise.law.variance))) * made.noise.step  # type: ignore[attr-defined]
-    value = SpectralRelease(form, np.array(made.value), scale)
-    return Release(value, made.privacy, "Gaussian noise on coefficients", made.loss, None, made.private)
+    noise = calibrated_gaussian(bound + 2 * slip, eps, dlt, w.size)
+    return account.release(SpectralRelease(form, account.draw(noise, w), noise.standard_deviation))

@@ -4,9 +4,8 @@ They follow the printed text to the letter but for the constants that are wrong 
 one row replaced (SUBSTITUTE), the number of rows n is public, and all noise is drawn exactly.
 """
 
-from uptack.papers.dwork_lei_location import TM, M
+from uptack.papers.dwork_lei_estimates import TM, M, S, Scale
 from uptack.papers.dwork_lei_regression import R_H, R_S
-from uptack.papers.dwork_lei_scale import S, Scale
 from uptack.papers.dwork_roth_stability import A_dist, A_samp
 
 __all__ = ["R_H", "R_S", "TM", "A_dist", "A_samp", "M", "S", "Scale"]

@@ -19,7 +19,7 @@ from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.dwork_lei import Level
 from uptack.mechanisms.ptr import TestedValue
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.papers.dwork_lei_scale import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
+from uptack.papers.dwork_lei_estimates import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
 from uptack.privacy import loss
 from uptack.reach import LStatistic
 from uptack.reach.hampel_certificate import LARGEST, GridCell

@@ -17,7 +17,7 @@ from uptack.exact import ball, logarithm, lower, upper, working
 from uptack.mechanisms.inverse_sensitivity import Boxes, decay
 from uptack.mechanisms.quantile_chain import Bin, Chain, chain_decay
 from uptack.noise import SeededEntropy, coins
-from uptack.noise.coins import _settled, pick
+from uptack.noise.coins import _outcome, pick
 
 WEIGHTS = [
     [Fraction(1, 3), Fraction(0), Fraction(1, 2), Fraction(1, 6)],
@@ -41,7 +41,7 @@ def test_every_start_of_u_is_settled_as_rationals_say(weights, bits):
     shares = [s / sums[-1] for s in sums]
     for drawn in range(1 << bits):
         with working(bits + coins.GUARD):
-            found = _settled(lambda: [ball(w) for w in weights], drawn, bits)
+            found = _outcome(lambda: [ball(w) for w in weights], drawn, bits)
         low, high = Fraction(drawn, 1 << bits), Fraction(drawn + 1, 1 << bits)
         first = bisect_right(shares, low)
         if found is not None:

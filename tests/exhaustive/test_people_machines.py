@@ -102,7 +102,7 @@ def test_sums_do_not_lose_accuracy_with_rows_and_memory_sets_no_limit(monkeypatc
         terms = slope * phi[:, j]
         assert abs(kept.added(slope)[j] - math.fsum(terms)) <= TERMS * 2.0**-53 * math.fsum(np.abs(terms))
     assert kept.squared(slope**2) == pytest.approx((phi * slope[:, None] ** 2).T @ phi)
-    monkeypatch.setattr(machine_function, "KEPT", 0)
+    monkeypatch.setattr(machine_function, "MOST_ENTRIES", 0)
     anew = Features(x, OMEGA)
     assert (anew.added(slope) == kept.added(slope)).all()
     assert (anew.times(w) == kept.times(w)).all()

@@ -24,7 +24,7 @@ from uptack.densities.caratheodory import (
     moment_sums,
     moments,
 )
-from uptack.densities.fourier import _FourierPlan, _kept, fourier_density
+from uptack.densities.fourier import _FourierPlan, _informative, fourier_density
 from uptack.exact import working
 from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
@@ -276,9 +276,9 @@ def test_frequencies_that_look_like_noise_are_cut_off():
 
 def test_what_is_kept():
     k = half_lattice(4, 1)
-    assert _kept(k, np.array([0.5, 0.01, 0.3, 0.01]), np.full(4, 0.001)).tolist() == [True, True, True, False]
-    assert _kept(k, np.zeros(4), np.full(4, 0.001)).tolist() == [True, False, False, False]
-    assert _kept(half_lattice(2, 2), np.zeros(12), np.full(12, 0.001)).sum() == 4
+    assert _informative(k, np.array([0.5, 0.01, 0.3, 0.01]), np.full(4, 0.001)).tolist() == [True, True, True, False]
+    assert _informative(k, np.zeros(4), np.full(4, 0.001)).tolist() == [True, False, False, False]
+    assert _informative(half_lattice(2, 2), np.zeros(12), np.full(12, 0.001)).sum() == 4
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, 10, 50])

@@ -53,7 +53,7 @@ from numpy.typing import NDArray
 
 from uptack import checks, interrupts
 from uptack.blocks.block_copies import Indices, library, parcels
-from uptack.blocks.partition import dealt_rows
+from uptack.blocks.partition import block_rows
 from uptack.blocks.process_isolation import FORKS, Job, apart
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -219,7 +219,7 @@ def evaluate(
     [0.25, -1.0, 0.5]
     """
     limit = float(checks.positive("timeout", timeout))
-    data, blocks = dealt_rows(data, blocks)
+    data, blocks = block_rows(data, blocks)
     runs = [functools.partial(_answer, one, accept) for one in functions(f, workers)]
     built = parcels(data, blocks, shipped=not FORKS and not trusted)
     jobs = [Job(run, parcel) for run, parcel in zip(itertools.cycle(runs), built, strict=False)]

@@ -88,7 +88,7 @@ def units(data: Any) -> int:
     return data.whose.people
 
 
-def dealt_rows(data: Any, blocks: Sequence[Indices]) -> tuple[Any, Sequence[Indices]]:
+def block_rows(data: Any, blocks: Sequence[Indices]) -> tuple[Any, Sequence[Indices]]:
     """The table, and the rows of each block of rows, or of people."""
     return (data.data, rows_of(blocks, data.whose.codes)) if isinstance(data, Owned) else (data, blocks)
 

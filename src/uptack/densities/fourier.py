@@ -285,13 +285,13 @@ def _released(
     noisy = question.account.draw(NoisyMoments(loss.Pure(plan.epsilon), noise), sums)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
-    kept = _kept(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)
+    kept = _informative(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)
     error = math.sqrt(2 * errors[kept].sum()) / math.prod(b - a for a, b in zip(box.low, box.high, strict=True))
     value = FourierDensity(frequencies[kept], means[kept], box.low, box.high, error)
     return Outcome(value, noise.label)
 
 
-def _kept(frequencies: Integers, means: NDArray[np.complex128], variances: Floats) -> NDArray[np.bool_]:
+def _informative(frequencies: Integers, means: NDArray[np.complex128], variances: Floats) -> NDArray[np.bool_]:
     """The frequencies up to the J with the least Σ_(|k| ≤ J) 2·variance_k - |c_k|²: post-processing.
 
     Up to a constant this is an unbiased estimate of the error Σ_(|k| ≤ J) variance_k + Σ_(|k| > J) |E c_k|² of a series

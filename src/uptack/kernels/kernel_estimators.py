@@ -44,22 +44,10 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, x: Floats, y: Any, person: Any, **more: Any) -> None:
         whose = {} if person is None else {"person": person}
-        self.release_ = kernel_machine(
-            x,
-            y,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            loss=self.loss,
-            kernel=self.kernel,
-            bandwidth=self.bandwidth,
-            regularization=self.regularization,
-            frequencies=self.frequencies,
-            rows_per_person=self.rows_per_person,
-            adjacency=self.adjacency or SUBSTITUTE,
-            entropy=None if self.random_state is None else SeededEntropy(self.random_state),
-            **more,
-            **whose,
-        )
+        names = ("epsilon", "delta", "loss", "kernel", "bandwidth", "regularization", "frequencies", "rows_per_person")
+        options = {name: getattr(self, name) for name in names} | {"adjacency": self.adjacency or SUBSTITUTE}
+        entropy = None if self.random_state is None else SeededEntropy(self.random_state)
+        self.release_ = kernel_machine(x, y, entropy=entropy, **options, **more, **whose)
         self.privacy_ = self.release_.privacy
         if not self.release_ and self.on_no_reply == "raise":
             raise NoReplyError(self.release_)

@@ -37,7 +37,7 @@ BLOCK = 1 << 10
 TERMS = BLOCK + 64
 """A sum of fewer than 2^64 blocks errs by at most so many roundoffs of the sum of absolute values: one for each row of
 a block, and one for each round of pairs."""
-KEPT = 1 << 29
+MOST_ENTRIES = 1 << 29
 """Numbers that are kept at once, 4 GiB. Where there are more they are worked out again whenever they are needed."""
 
 
@@ -123,7 +123,7 @@ class Features:
         return len(self._x), 2 * len(self._omega)
 
     def __iter__(self) -> Iterator[Floats]:
-        return iter(self._all) if self.shape[0] * self.shape[1] <= KEPT else self._made()
+        return iter(self._all) if self.shape[0] * self.shape[1] <= MOST_ENTRIES else self._made()
 
     def times(self, w: Floats) -> Floats:
         """w·φ of every row."""

@@ -17,7 +17,7 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, GaussianKernel, Kernel
-from uptack.kernels.machine_function import KEPT, Features, KernelMachine, MachineNoise, spectrum
+from uptack.kernels.machine_function import MOST_ENTRIES, Features, KernelMachine, MachineNoise, spectrum
 from uptack.kernels.machine_minimisers import LOSSES, Objective, Penalty, minimiser, rounding
 from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import Entropy
@@ -114,8 +114,8 @@ class Design:
             if not LEAST <= ridge <= 1 / LEAST:
                 raise InvalidArgument("regularization", "between 2^-20 and 2^20", float(ridge))
         checks.integer("frequencies", self.frequencies, least=1)
-        if 2 * self.frequencies > KEPT:
-            raise InvalidArgument("frequencies", f"at most {KEPT // 2}", self.frequencies)
+        if 2 * self.frequencies > MOST_ENTRIES:
+            raise InvalidArgument("frequencies", f"at most {MOST_ENTRIES // 2}", self.frequencies)
         if (self.centre is None) != (self.scale is None):
             raise InvalidArgument("centre and scale", "given both or neither", "one of them")
         if self.centre is not None:
@@ -280,8 +280,8 @@ def _fit(design: Design, columns: Columns, missing: str, question: Question) -> 
     """The quartiles that were called for, then the coefficients with noise."""
     data = design.rows(columns, missing) if question.size_is_secret else None
     rows, question = public_size(columns.table.size if data is None else data.n, question)
-    if rows * 2 * design.frequencies > KEPT:  # of the public number of rows: the other may be secret
-        return question.refuse(HOW, Advice(other=f"at most {KEPT // (2 * rows)} frequencies"))
+    if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
+        return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
     last = question.worth(question.epsilon * share, question.delta)
     multiplier = gaussian_noise_multiplier(last.epsilon, last.delta)

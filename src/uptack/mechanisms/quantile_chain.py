@@ -190,13 +190,9 @@ class Chain:
                 return sorted(self.bin.low + entropy.below(self.bin.size) for _ in range(count)), None
             cells = self._cells(entropy)
             rows = [base + self.first + cell for base, cell in zip(self.bin.bases, cells, strict=True)]
-            if self._above_cap(rows, entropy):
-                return self._inside(cells, entropy), rows
-
-    def _inside(self, cells: Sequence[int], entropy: Entropy) -> list[int]:
-        """Uniform candidates of the cells; those that share one are in order, as its cells are."""
-        drawn = (int(self.edges[j, c]) + entropy.below(int(self.volumes[j, c])) for j, c in enumerate(cells))
-        return sorted(drawn)
+            if self._above_cap(rows, entropy):  # uniform candidates of the cells; those that share one are put in order
+                at = ((int(self.edges[j, c]), int(self.volumes[j, c])) for j, c in enumerate(cells))
+                return sorted(start + entropy.below(volume) for start, volume in at), rows
 
     def _above_cap(self, rows: Sequence[int], entropy: Entropy) -> bool:
         """A coin with heads probability (q^V' - q^c)₊/q^V' = (1 - q^(c - V'))₊."""
@@ -291,7 +287,7 @@ class FloatSums:
         return 4 * self.log_q * rows if self._up else 0.0
 
     @cached_property
-    def _found(self) -> tuple[list[Floats], list[float], list[Floats], list[float]]:
+    def _tables(self) -> tuple[list[Floats], list[float], list[Floats], list[float]]:
         """arrivals and sums, each with its logarithms."""
         arrivals, entered = [np.exp(self._against(self._away))], [0.0]
         sums, reached = list[Floats](), list[float]()
@@ -323,22 +319,22 @@ class FloatSums:
         """The logarithm of the sum over all paths."""
         last = self.last()
         top = float(last.max())
-        return -math.inf if top == -math.inf else top + math.log(np.exp(last - top).sum()) + self._found[3][-1]
+        return -math.inf if top == -math.inf else top + math.log(np.exp(last - top).sum()) + self._tables[3][-1]
 
     def last(self) -> Floats:
         """For each cell of the last coordinate the logarithm of the weight of all paths that end there."""
-        return _logs(self._found[2][-1]) + self._against(self.bin.excess - self._away)
+        return _logs(self._tables[2][-1]) + self._against(self.bin.excess - self._away)
 
     def before(self, at: int, following: int) -> Floats:
         """The same for coordinate `at` where the next one's cell is known."""
         moved = self._away[0] + 2.0 * following - self._away
-        logs = _logs(self._found[2][at]) + self._against(moved)
+        logs = _logs(self._tables[2][at]) + self._against(moved)
         logs[max(following + self.bin.bases[at + 1] - self.bin.bases[at], 0) :] = -np.inf
         return logs
 
     def shared(self, at: int, cell: int) -> Floats:
         """For k = 1, 2, ... the logarithm of the weight of k coordinates up to `at` in this cell."""
-        arrivals, entered = self._found[:2]
+        arrivals, entered = self._tables[:2]
         cells, share = self.volumes.shape[1], float(_logs(self._shares[at, cell : cell + 1])[0])
         return np.array(
             [
@@ -412,7 +408,7 @@ class ExactSums(Generic[Number]):
         return 2 * (self.first + cell) + self.bin.parity
 
     @cached_property
-    def _found(self) -> tuple[list[list[Number]], list[list[Number]]]:
+    def _tables(self) -> tuple[list[list[Number]], list[list[Number]]]:
         cells, bases = range(len(self.volumes[0])), self.bin.bases
         arrivals = [[self._against(self._away(c)) for c in cells]]
         sums: list[list[Number]] = []
@@ -447,18 +443,18 @@ class ExactSums(Generic[Number]):
 
     def last(self) -> list[Number]:
         """For each cell of the last coordinate the weight of all paths that end there."""
-        return [s * self._against(self.bin.excess - self._away(c)) for c, s in enumerate(self._found[1][-1])]
+        return [s * self._against(self.bin.excess - self._away(c)) for c, s in enumerate(self._tables[1][-1])]
 
     def before(self, at: int, following: int) -> list[Number]:
         """The same for coordinate `at` where the next one's cell is known."""
         end = following + self.bin.bases[at + 1] - self.bin.bases[at]
         return [
-            s * self._against(2 * (following - c)) if c < end else self.q * 0 for c, s in enumerate(self._found[1][at])
+            s * self._against(2 * (following - c)) if c < end else self.q * 0 for c, s in enumerate(self._tables[1][at])
         ]
 
     def shared(self, at: int, cell: int) -> list[Number]:
         """For k = 1, 2, ... the weight of k coordinates up to `at` in this cell."""
-        return self._shared_by(at, cell, self._found[0])
+        return self._shared_by(at, cell, self._tables[0])
 
 
 # ------------------------------------------------------------- the draw as a mechanism, and by how much its scores move

@@ -125,13 +125,13 @@ def pick(log_weights: NDArray[np.float64], weights: Weights, entropy: Entropy, o
         return int(near[0])
     while True:
         with working(bits + GUARD):
-            found = _settled(weights, drawn, bits)
+            found = _outcome(weights, drawn, bits)
         if found is not None:
             return found
         drawn, bits = drawn << 64 | entropy.below(1 << 64), bits + 64
 
 
-def _settled(weights: Weights, drawn: int, bits: int) -> int | None:
+def _outcome(weights: Weights, drawn: int, bits: int) -> int | None:
     """The outcome for every U that starts with these digits, or None where digits or precision don't settle it.
 
     It is the first i with U·S < C_i, for the sums C_i = w_0 + ... + w_i and their last, S. U is in [d, d + 1]/2^bits,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 from uptack.reach.protocol import Floats, IntervalByInterval, Reach
 from uptack.table.arguments import MEASURED, as_column
 from uptack.table.protocol import Column
-from uptack.table.search import Window
 from uptack.table.unit import Integers, U
 
 
@@ -27,19 +25,14 @@ class InterquantileRange(IntervalByInterval):
     def __init__(
         self, x: Column | NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1
     ) -> None:
-        data = as_column("x", x, MEASURED).order(self.windows(ranks, steps, rows_per_person))
-        moves = np.arange(steps * rows_per_person + 1)
+        most = steps * rows_per_person
+        data = as_column("x", x, MEASURED).order([(rank - most, rank + most) for rank in ranks])
+        moves = np.arange(most + 1)
         self._low_out, self._low_in = data.at(ranks[0] - moves), data.at(ranks[0] + moves)
         self._high_in, self._high_out = data.at(ranks[1] - moves), data.at(ranks[1] + moves)
         self._g = rows_per_person
         self._inside = bool(np.isfinite([self._low_out[-1], self._high_out[-1]]).all())
         self.value = self.interval(0)[0]
-
-    @staticmethod
-    def windows(ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> list[Window]:
-        """The ranks that will be looked at."""
-        k = steps * rows_per_person
-        return [(rank - k, rank + k) for rank in ranks]
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
@@ -52,8 +45,7 @@ class InterquantileRange(IntervalByInterval):
         return max(float(narrowest.min()), 0.0), float(widest.max())
 
 
-@dataclass(frozen=True, eq=False)
-class _Inverse:
+class _Inverse(NamedTuple):
     """F^-1 around a rank: the values there, and the units up to each."""
 
     values: Floats
@@ -93,15 +85,10 @@ class PeopleRange(IntervalByInterval):
     """
 
     def __init__(self, x: Column, ranks: tuple[int, int], steps: int) -> None:
-        data = x.order(self.windows(ranks, steps))
+        data = x.order([(rank - steps, rank + steps) for rank in ranks])
         self._low, self._high = (_Inverse(*data.jumps(rank - steps, rank + steps)) for rank in ranks)
         self._a, self._b = ((2 * rank - 1) * (U // 2) for rank in ranks)
         self.value = self.interval(0)[0]
-
-    @staticmethod
-    def windows(ranks: tuple[int, int], steps: int) -> list[Window]:
-        """The ranks between which all values are looked at."""
-        return [(rank - steps, rank + steps) for rank in ranks]
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""

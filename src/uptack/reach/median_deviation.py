@@ -12,7 +12,6 @@ from uptack.table.arguments import MEASURED, as_column
 from uptack.table.protocol import Column
 from uptack.table.search import Order, Window
 
-Flags = NDArray[np.bool_]
 LARGE, TINY = 2.0**1000, 2.0**-960
 """Rows beyond ±LARGE are read as ±LARGE and those within ±TINY as 0, so that no sum or half of two rows is rounded."""
 
@@ -35,7 +34,7 @@ class MedianDeviation(IntervalByInterval):
     def __init__(self, x: Column | NDArray[np.generic], rank: int, steps: int, rows_per_person: int = 1) -> None:
         self._rank, self._g = rank, rows_per_person
         column, most = as_column("x", x, MEASURED), steps * rows_per_person
-        middle = column.order(self.windows(rank, steps, rows_per_person))
+        middle = column.order([(rank - most, rank + most)])
         moves = np.arange(most + 1)
         self._left, self._right = _tame(middle.at(rank - moves)), _tame(middle.at(rank + moves))
         most = int(np.count_nonzero(np.isfinite(self._left) & np.isfinite(self._right))) - 1  # beyond all is infinite
@@ -46,11 +45,6 @@ class MedianDeviation(IntervalByInterval):
         self._low, self._high = _Ranks(found, span), _Ranks(found, far)
         self._span = (first, last)
         self.value = self.interval(0)[0]
-
-    @staticmethod
-    def windows(rank: int, steps: int, rows_per_person: int = 1) -> list[Window]:
-        """The ranks that are looked at first; the others depend on what is found there."""
-        return [(rank - steps * rows_per_person, rank + steps * rows_per_person)]
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
@@ -68,7 +62,8 @@ class MedianDeviation(IntervalByInterval):
         ends = [float(np.minimum.reduce(np.maximum(c - x, y - c), initial=np.inf)) for c in (a, b)]
         if not lowest:
             x, y = self._pairs(j)
-        inside = _at_most(x, y, b) & ~_below(x, y, a)
+        upper, lower = _compared(x, y, b), _compared(x, y, a)
+        inside = (upper <= 0) & (lower >= 0)
         turns = (y[inside] - x[inside]) / 2
         return float(min([*ends, turns.min(initial=np.inf)]) if lowest else max([*ends, turns.max(initial=0.0)]))
 
@@ -100,25 +95,14 @@ def _tame(x: Floats) -> Floats:
     return np.where(np.abs(bounded) < TINY, 0.0, bounded)
 
 
-def _sum(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """x + y as a rounded sum and the exact rest (Knuth)."""
+def _compared(x: Floats, y: Floats, c: float) -> Floats:
+    """The sign of (x + y)/2 - c, exactly: that of the rounded sum less 2c, and then that of the exact rest (Knuth)."""
     with np.errstate(invalid="ignore"):
         s = x + y
         back = s - x
         rest = (x - (s - back)) + (y - back)
-    return s, np.where(np.isfinite(s), rest, 0.0)
-
-
-def _at_most(x: Floats, y: Floats, c: float) -> Flags:
-    """(x + y)/2 ≤ c, exactly."""
-    s, rest = _sum(x, y)
-    return np.asarray((s < 2 * c) | ((s == 2 * c) & (rest <= 0)))
-
-
-def _below(x: Floats, y: Floats, c: float) -> Flags:
-    """(x + y)/2 < c, exactly."""
-    s, rest = _sum(x, y)
-    return np.asarray((s < 2 * c) | ((s == 2 * c) & (rest < 0)))
+    sign = np.where(s == 2 * c, np.where(np.isfinite(s), rest, 0.0), np.where(s < 2 * c, -1.0, 1.0))
+    return np.asarray(np.sign(sign))
 
 
 def _range(column: Column, a: float, b: float, rank: int, most: int) -> tuple[int, int]:

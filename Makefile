@@ -30,6 +30,7 @@ minimum: export OMP_NUM_THREADS = 1
 minimum: $(MINIMUM)/.installed
 	$(MINIMUM)/bin/python -m pytest -x -q -n auto --dist loadgroup tests/contract tests/unit tests/attacks
 
+audit: export OMP_NUM_THREADS = 1# a process on every core: threads of their own would get in each other's way
 audit: $(VENV)/.audit
 	mkdir -p $(OUT)
 	$(BIN)/uptack audit --state $(OUT)/audit.state --json $(OUT)/audit.json --markdown $(OUT)/audit.md

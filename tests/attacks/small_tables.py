@@ -8,19 +8,22 @@ import numpy as np
 import pandas as pd
 
 import uptack as ut
-from uptack.audit.small_tables import small_table
 from uptack.discrete import Domain
 from uptack.registry import Declaration, declared
 
 EPSILON = 4
+TABLES = {"no rows": 0, "nobody": 3, "one row": 1, "one person": 3, "all missing": 3}
+"""Tables of next to nobody, with their numbers of rows."""
 
 
 def frame(name: str) -> pd.DataFrame:
-    """Numbers a, b and c, labels g, truth values t and ids."""
-    table = small_table(name)
-    flags = table.pop("t")
-    missing = np.ma.getmaskarray(flags)
-    return pd.DataFrame(table).assign(t=pd.arrays.BooleanArray(np.ma.getdata(flags), missing))
+    """Numbers a, b and c, labels g, truth values t and ids, of one of the tables."""
+    rows, gone = TABLES[name], name == "all missing"
+    values = {"a": 0.5, "b": 1.0, "c": 2.0, "g": 1.0}
+    owners = {"nobody": np.full(rows, np.nan), "one person": np.zeros(rows)}  # an id that is missing is nobody's
+    columns = {key: np.full(rows, np.nan if gone else value) for key, value in values.items()}
+    flags = pd.arrays.BooleanArray(np.ones(rows, bool), np.full(rows, gone))
+    return pd.DataFrame(columns).assign(id=owners.get(name, np.arange(rows) * 1.0), t=flags)
 
 
 def columns_of(declaration: Declaration) -> tuple[str, ...]:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.audit import Scenario, coverage, price, replay
-from uptack.audit.catalogue import catalogue
-from uptack.audit.catalogue.declared_scenarios import scenarios_of
+from uptack.audit import Scenario, price, replay
+from uptack.audit.catalogue import catalogue, release_functions, uncovered
+from uptack.audit.declared_scenarios import scenarios_of
 from uptack.audit.hostile_tables import RETYPED
-from uptack.audit.observation import differences, observe
-from uptack.audit.patches import owner_of, patched
+from uptack.audit.planting import owner_of, patched
+from uptack.audit.price import CoupledTape
+from uptack.audit.replay import TapeEntropy, differences, observe
 from uptack.audit.scenario import Shown
-from uptack.audit.tape import CoupledTape, TapeEntropy
 from uptack.registry import declared
 
 SOME = list(catalogue().values())[::29]
@@ -33,16 +33,16 @@ def test_only_the_value_tells_neighbours_apart(scenario):
 
 
 def test_every_release_function_and_option_has_a_scenario():
-    assert coverage.uncovered(catalogue().values()) == []
+    assert uncovered(catalogue().values()) == []
 
 
 def test_what_is_not_covered_is_named():
     every = list(catalogue().values())
     functions = {"uptack.median": {"interval", "colour"}, "uptack.mode": set()}
-    assert coverage.uncovered(every, functions) == ["uptack.median(colour=)", "uptack.mode"]
+    assert uncovered(every, functions) == ["uptack.median(colour=)", "uptack.mode"]
     rest = [one for one in every if "blocks" not in one.options]
-    assert "uptack.shortcut_regression(blocks=)" in coverage.uncovered(rest)
-    named = set(coverage.release_functions())
+    assert "uptack.shortcut_regression(blocks=)" in uncovered(rest)
+    named = set(release_functions())
     for path in ("papers.A_samp", "papers.R_H", "kernels.release_function", "per_group", "session.open", "report"):
         assert f"uptack.{path}" in named
 

@@ -4,8 +4,7 @@ import pytest
 
 import uptack as ut
 from tests.attacks import small_tables
-from tests.attacks.small_tables import APART, PAPERS, SLOW, VALUES, observed, tabular
-from uptack.audit.small_tables import TABLES
+from tests.attacks.small_tables import APART, PAPERS, SLOW, TABLES, VALUES, observed, tabular
 from uptack.registry import declared
 
 CURATOR = ("free of NaN and infinities", "y must be -1 or +1 in every row")

@@ -7,8 +7,8 @@ import pytest
 import uptack as ut
 from uptack.audit import hostile_tables
 from uptack.audit.catalogue import catalogue
-from uptack.audit.observation import observe
-from uptack.audit.replay import replay
+from uptack.audit.neighbours import ended
+from uptack.audit.replay import observe, replay
 from uptack.audit.scenario import COUNTED, Scenario
 
 DIRECT = [one for name, one in catalogue().items() if name.endswith("on times") and not name.startswith("session")]
@@ -51,7 +51,7 @@ def test_what_is_said_of_a_wrong_column_is_the_types():
     """A row that is a time among objects, or is none, changes nothing of what is said."""
     days = np.array([np.datetime64("2024-01-01")] * 50).astype(object)
     for other in (None, "2024-01-01", pd.Timestamp("2024-01-01", tz="UTC"), 5, np.datetime64("NaT")):
-        one, two = (observe(lambda x=x: ut.median(x, epsilon=1)) for x in (days, hostile_tables.ended(days, other)))
+        one, two = (observe(lambda x=x: ut.median(x, epsilon=1)) for x in (days, ended(days, other)))
         assert one.error == two.error
 
 

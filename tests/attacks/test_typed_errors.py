@@ -9,7 +9,7 @@ import pytest
 
 import uptack as ut
 from uptack.audit.catalogue import catalogue
-from uptack.audit.tape import TapeEntropy
+from uptack.audit.replay import TapeEntropy
 from uptack.errors import InvalidArgument, UptackError
 from uptack.registry import declared
 from uptack.release import NoReply, Release

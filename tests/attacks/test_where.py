@@ -5,9 +5,8 @@ import pytest
 
 import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE
-from uptack.audit.observation import differences, flaws, observe
+from uptack.audit.replay import TapeEntropy, differences, flaws, observe
 from uptack.audit.scenario import Shown
-from uptack.audit.tape import TapeEntropy
 from uptack.session import Request
 from uptack.table.memory.table import MemoryTable
 

@@ -10,7 +10,7 @@ import pytest
 import uptack
 from uptack.account import Account
 from uptack.audit.catalogue import catalogue
-from uptack.audit.catalogue.edge_scenarios import edge_scenarios
+from uptack.audit.edge_scenarios import edge_scenarios
 from uptack.errors import UptackError
 from uptack.noise import SeededEntropy
 

@@ -13,13 +13,11 @@ from flint import arb, ctx
 import uptack as ut
 from uptack import audit
 from uptack.audit import hostile, least_epsilon
-from uptack.audit.answer_events import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
-from uptack.audit.audit_report import Audit, Finding, LawFinding
-from uptack.audit.audit_run import audited, digest, run, tasks
-from uptack.audit.detection import Trace
-from uptack.audit.exact_audit import chosen, inverse, passed, shifted, together
-from uptack.audit.exact_laws import broken_laws, exact_laws
-from uptack.audit.neighbours import changed, lines, two_values
+from uptack.audit.audit_report import Audit, Finding
+from uptack.audit.audit_run import digest, examine, run, tasks
+from uptack.audit.exact_laws import broken_laws, chosen, exact_laws, inverse, passed, shifted, together
+from uptack.audit.neighbours import changed, fewer, peopled, two_values
+from uptack.audit.privacy_bounds import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
 from uptack.audit.scenario import Scenario
 from uptack.exact import ball
 from uptack.mechanisms.inverse_sensitivity import boxes, decay
@@ -44,9 +42,18 @@ def test_hostile_columns_are_neighbours(relation):
     for name, (d, e) in hostile(40, 20, relation).items():
         expected = (g, g) if relation.size_is_public else (g, 0)
         assert steps_apart(d, e) == expected, name
-    (x, y), (x_prime, y_prime) = lines(30, relation)["a point of leverage"]
-    assert len(x) == len(y) == 30
-    assert len(x_prime) == len(y_prime) == (30 if relation.size_is_public else 30 - g)
+
+
+def test_pairs_that_differ_in_their_last_row_become_other_pairs():
+    d, e = {"x": np.arange(5), "y": [0, 1, 2, 3, 4]}, {"x": np.append(np.arange(4), 9), "y": [0, 1, 2, 3, 9]}
+    there, gone = fewer({"": (d, e)})[""]
+    assert there is e
+    assert (gone["x"].tolist(), gone["y"]) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    (many, ids), (once, others) = peopled({"": (d, e)})[""]
+    assert (many["y"], once["x"].tolist()) == ([0, 1, 2, 3, 4, 4, 4, 4], [0, 1, 2, 3, 9])
+    assert (ids.tolist(), others.tolist()) == ([0, 0, 1, 1, 5, 5, 5, 5], [0, 0, 1, 1, 5])
+    (_, here), (_, rest) = peopled({"": (d, e)}, secret=True)[""]
+    assert (len(here), len(rest)) == (8, 4)
 
 
 def test_an_order_statistic_jumps_where_it_is_aimed_at():
@@ -81,9 +88,12 @@ def test_answers_of_every_kind_become_tables():
     assert tables([math.inf, -math.inf], [5e-324, 1e300])[1][0, 2] == -1074
 
 
-def test_answers_of_several_lengths_are_refused():
-    with pytest.raises(ut.InvalidArgument, match="answers"):
-        tables([[1, 2]], [[1]])
+def test_answers_of_several_lengths_are_told_apart_by_them():
+    one, other = tables([([1], None), None], [([2], [3]), None])
+    assert one[0, :4].tolist() == [1, 1, 1, 0]
+    assert other[0, :4].tolist() == [1, 2, 2, 3]
+    assert one[1, 0] == other[1, 0] == 0
+    assert np.array_equal(*(tables(answers, [])[0] for answers in ([np.arange(2)], [[0.0, 1.0]])))
 
 
 def test_all_events_are_counted_as_one_by_one():
@@ -91,7 +101,8 @@ def test_all_events_are_counted_as_one_by_one():
     table = np.column_stack([rng.integers(0, 4, 300), rng.normal(size=300)])
     table[::7, 1] = math.nan
     events = [*candidates(table), Event(1, 0.0, 0.1)]
-    assert counted(events, table).tolist() == [event.hits(table) for event in events]
+    hits = [np.count_nonzero((low <= table[:, j]) & (table[:, j] <= high)) for j, low, high in events]
+    assert counted(events, table).tolist() == hits
 
 
 def test_the_score_sees_what_no_single_column_shows():
@@ -195,7 +206,7 @@ def test_all_checks_of_a_scenario():
     def count(n, entropy):
         return ut.count(n, epsilon=1, entropy=entropy)
 
-    found = audited(Scenario("count", count, lambda: pairs, function="uptack.count", draws=200))
+    found = examine(Scenario("count", count, lambda: pairs, function="uptack.count", draws=200))
     assert (found.pairs, found.reached) == (2, 2.0)
     assert {(check, pair) for check, pair, _ in found.problems} == {("price", "two rows")}
     assert [(name, price, draws) for name, price, _, draws in found.drawn] == [
@@ -207,29 +218,31 @@ def test_a_scenario_that_is_always_refused_audits_nothing():
     def refused(n, entropy):
         return ut.count(n, epsilon=-1, entropy=entropy)
 
-    ((_, _, text),) = audited(Scenario("count", refused, lambda: {"one row": (5, 6)})).problems
+    ((_, _, text),) = examine(Scenario("count", refused, lambda: {"one row": (5, 6)})).problems
     assert "all are refused: InvalidArgument: epsilon must be" in text
 
 
-GOOD = Finding("a median", "uptack.median", 2, (), 1.0, (("InverseDraw", 1.0, 0.5, 100),))
-FINE = Audit((GOOD,), (LawFinding("a law", 1.0, 1.0),), (Trace("a fault", "price", "a sign"),), 9)
+GOOD = Finding("scenario", "a median", (), "uptack.median", 2, 1.0, (("InverseDraw", 1.0, 0.5, 100),), seconds=3.0)
+LAW, FAULT = Finding("law", "a law"), Finding("fault", "a fault", (("price", "a pair", "a sign"),))
+FINE = Audit((GOOD, LAW, FAULT), 9)
 
 
 def test_an_audit_fails_where_any_part_does():
     assert FINE.ok
     assert "1 of 1 planted faults found (1 by price)" in FINE.summary()
     broken = replace(GOOD, problems=(("replay", "a pair", "a warning"),))
-    law = LawFinding("a law", 1.0, 2.0, ("has ε = 2 of 1",))
-    for part in ({"findings": (broken,)}, {"laws": (law,)}, {"traces": (Trace("a fault", "", ""),)}):
-        assert not replace(FINE, **part).ok
+    wrong, missed = replace(LAW, problems=(("exact", "both", "has ε = 2 of 1"),)), replace(FAULT, problems=())
+    for findings in ((broken, LAW, FAULT), (GOOD, wrong, FAULT), (GOOD, LAW, missed)):
+        assert not Audit(findings, 9).ok
     assert not replace(FINE, missing=("uptack.mode",)).ok
     assert "NOT COVERED uptack.mode" in str(replace(FINE, missing=("uptack.mode",)))
     assert "BROKEN a median: a pair: replay: a warning" in str(replace(FINE, findings=(broken,)))
-    assert "MISSED" in str(replace(FINE, traces=(Trace("a fault", "", ""),)))
+    assert "MISSED" in str(replace(FINE, findings=(missed,)))
 
 
 def test_an_audit_in_every_form():
     assert "uptack.median  1          2      100%" in FINE.table()
+    assert "scenario  1      3" in FINE.table()
     assert "| a fault | price | a sign |" in FINE.to_markdown()
     assert json.loads(json.dumps(FINE.to_dict()))["ok"]
 
@@ -238,19 +251,23 @@ def test_a_run_goes_on_where_another_one_stopped(tmp_path):
     state = tmp_path / "state.json"
     first = run("law count", workers=1, state=state, progress=False)
     assert first.ok
-    assert len(first.laws) == 2
-    held = json.loads(state.read_text())
-    assert held["code"] == digest()
-    held["done"]["law count: one row"]["epsilon"] = 7.0
-    state.write_text(json.dumps(held))
-    assert 7.0 in [law.epsilon for law in run("law count", workers=1, state=state, progress=False).laws]
-    state.write_text(json.dumps({**held, "code": "of other code"}))
-    assert run("law count", workers=1, state=state, progress=False).to_dict() == first.to_dict()
+    assert len(first.of("law")) == 2
+    held = [json.loads(line) for line in state.read_text().splitlines()]
+    assert {line["code"] for line in held} == {digest()}
+    held[0]["reached"] = 7.0
+    state.write_text(json.dumps(held[0]) + '\n{"code": "cut o')  # as where it was killed
+    assert 7.0 in [law.reached for law in run("law count", workers=1, state=state, progress=False).findings]
+    state.write_text(json.dumps({**held[0], "code": "of other code"}))
+    assert untimed(run("law count", workers=1, state=state, progress=False)) == untimed(first)
+
+
+def untimed(audit):
+    return [replace(one, seconds=0) for one in audit.findings]
 
 
 def test_processes_make_no_difference():
     alone, several = (run("law ", workers=n, progress=False) for n in (1, 2))
-    assert alone.to_dict() == several.to_dict()
+    assert untimed(alone) == untimed(several)
     assert alone.ok
 
 

@@ -1,8 +1,8 @@
 """Audits: every release on hostile neighbours, by replay, by price and by draws."""
 
-from uptack.audit.audit_command import main
+from uptack.audit.audit_report import main
 from uptack.audit.draws import draws
-from uptack.audit.exact_audit import ExactLaw, least_epsilon
+from uptack.audit.exact_laws import ExactLaw, least_epsilon
 from uptack.audit.neighbours import hostile
 from uptack.audit.price import price, prices
 from uptack.audit.privacy_bounds import delta_lower_bound, epsilon_lower_bound

@@ -2,7 +2,7 @@
 
 import sys
 
-from uptack.audit.audit_command import main
+from uptack.audit.audit_report import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,143 +1,264 @@
-"""How a release is called in an audit: a function by its public path, with data where they belong."""
+"""How a release is called in an audit: by its public path, in a session, or in a report.
+
+What is bound to a path is looked up at each call, so that a planted fault is called too. Where the data go is the same
+for most functions; `CALLERS` has the others.
+"""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from uptack.audit.patches import owner_of
-from uptack.audit.person_neighbours import PersonRows
+from uptack import session as sessions
+from uptack.audit.planting import owner_of
+from uptack.audit.scenario import PersonRows, Shown
+from uptack.errors import UptackError
+from uptack.ledger import Ledger
 from uptack.noise import Entropy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.registry import declared
 from uptack.release import Release
+from uptack.report import report
+from uptack.session.requests import Request
 
 POINTS = np.array([0.5, 3.0, 8.5])
 Options = Mapping[str, Any]
-Caller = Callable[[Any, Options, Any, Entropy], Any]
+Call = Callable[[Any, Entropy], Any]
+Caller = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class ScenarioCall:
-    """A function by its path, whatever is bound to that name at the moment, its options, and where the data go."""
+def call_of(path: str, options: Options) -> Call:
+    """A call of what a path names, with these options; `by` and `order` stand for columns of the data."""
+    name = path.rpartition(".")[2]
+    how = _by if options.get("by") else _formula if "formula" in options else CALLERS.get(name, _plain)
+    design = name in declared() and getattr(declared()[name].reads, "shape", "") == "design"
 
-    path: str
-    options: Options = field(default_factory=dict)
-    caller: Caller | None = None
-
-    def __call__(self, data: Any, entropy: Entropy) -> Any:
-        """Make it, and ask the result what a reader may ask: its interval, and values of a released function."""
-        owner, name = owner_of(self.path)
-        function, options = getattr(owner, name), dict(self.options)
+    def call(data: Any, entropy: Entropy) -> Any:
+        given = {**options, "entropy": entropy}
+        if given.pop("by", None) and design:  # all rows are in one group
+            given["groups"] = ["a"] if given["groups"] else None
         if isinstance(data, PersonRows):
-            options |= {"person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in options else {})
+            given |= {"person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in given else {})
             data = data.rows
-        return (self.caller or plain)(function, options, data, entropy)
+        if options.get("by") and design:
+            data = (*data, ["a"] * len(data[1]))
+        return how(resolve(path), data, given)
+
+    return call
 
 
-def plain(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(data, ...), or f(X, y, ...) for a tuple."""
-    made = function(*(data if isinstance(data, tuple) else (data,)), **options, entropy=entropy)
+def resolve(path: str) -> Any:
+    """What is bound to a path at the moment."""
+    owner, name = owner_of(path)
+    return getattr(owner, name)
+
+
+def _plain(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    """f(data, ...), or f(X, y, ...), and what a reader asks of the result: its interval, values of a function."""
+    made = function(*(data if isinstance(data, tuple) else (data,)), **options)
     if isinstance(made, Release) and hasattr(made.value, "at"):
-        made.value.at(_points(data))
+        table = data[0] if isinstance(data, tuple) else data
+        made.value.at(POINTS if np.ndim(table) < 2 else np.column_stack([POINTS] * np.shape(table)[1]))
     elif isinstance(made, Release) and made.noise is not None and "interval" not in options:
         made.interval(0.9)
     return made
 
 
-def _points(data: Any) -> Any:
-    """Points of as many dimensions as the data have, one for a list."""
-    table = data[0] if isinstance(data, tuple) else data
-    return POINTS if np.ndim(table) < 2 else np.column_stack([POINTS] * np.shape(table)[1])
-
-
-def by(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(x, by=groups, ...): the last part of the data is the group of every row."""
+def _by(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    """The last part of the data is the group of every row."""
     *rows, groups = data
-    return function(*rows, by=groups, **options, entropy=entropy)
+    return function(*rows, by=groups, **options)
 
 
-def group(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """per_group(f, x, by, ...)."""
-    owner, name = owner_of(options["f"])
-    return function(getattr(owner, name), *data, **_without("f", options), entropy=entropy)
-
-
-def classes(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(X, y, ...) of two classes: whether y is above 0. A row without a number has no class."""
-    x, y = data
-    return function(x, np.where(np.isnan(y), np.nan, y > 0), **options, entropy=entropy)
-
-
-def named(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(table, ...) by a formula, with a column of texts that nobody listed; a hostile row has one of its own."""
+def _formula(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    """A table with a column of texts that nobody listed; a hostile row has one of its own."""
     x, y = data
     rows = zip(x[:, 0].tolist(), y.tolist(), strict=True)
     kinds = ["b" if abs(a) < 9 and 0 != b < 99 else f"odd {a} {b}" for a, b in rows]
     kinds[: len(kinds) // 2] = ["a"] * (len(kinds) // 2)
-    return function({"x": x[:, 0], "y": y, "kind": kinds}, **options, entropy=entropy)
+    return function({"x": x[:, 0], "y": y, "kind": kinds}, **options)
 
 
-def sized(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(D, n, ...)."""
-    return function(data, len(data), **options, entropy=entropy)
+def _classes(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    """Two classes: whether y is above 0. A row without a number has no class."""
+    x, y = data
+    return function(x, np.where(np.isnan(y), np.nan, y > 0), **options)
 
 
-def chosen(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(candidates, scores, ...)."""
-    return function([f"candidate {i}" for i in range(len(data))], data, **options, entropy=entropy)
+def _sized(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    return function(data, **{**options, "n": len(data)})
 
 
-def blocks(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """f(function of rows, data, ...): that function is among the options."""
-    name = "g" if "g" in options else "f"
-    return function(options[name], data, **_without(name, options), entropy=entropy)
+def _chosen(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    return function([f"candidate {i}" for i in range(len(data))], data, **options)
 
 
-def process(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+def _grouped(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    return function(resolve(options.pop("f")), *data, **options)
+
+
+def _blocks(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    """The function of rows is among the options."""
+    return function(options.pop("g" if "g" in options else "f"), data, **options)
+
+
+def _process(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """A mean of bumps around the rows, released as a function, and its values at some points."""
 
     def bumps(where: Any) -> Any:
         with np.errstate(all="ignore"):  # a user's own function must see to its own warnings
             return np.exp(-2 * (where - np.asarray(data)[None, :]) ** 2).mean(axis=1)
 
-    made = function(bumps, **options, entropy=entropy)
+    made = function(bumps, **options)
     made.value.at(POINTS)
     return made
 
 
-def spectral(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+def _spectral(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """The coordinates of a mean embedding."""
     basis = options["basis"]
-    told = {"sensitivity": basis.sensitivity(len(data)), "error": 0, **options}
-    made = function(basis.mean(np.asarray(data)[:, None]), **told, entropy=entropy)
+    sized = {"sensitivity": basis.sensitivity(len(data)), "error": 0, **options}
+    made = function(basis.mean(np.asarray(data)[:, None]), **sized)
     made.value.at(POINTS)
     return made
 
 
-def tabled(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
+def _tabled(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """A draw from a table of probabilities: the number of ones, or a number."""
     true = int(data) if np.ndim(data) == 0 else int(np.count_nonzero(data == 1) % 8)
-    return function(options["mechanism"], true, **_without("mechanism", options), entropy=entropy)
+    return function(options.pop("mechanism"), true, **options)
 
 
-def tally(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """Counts of cells."""
-    return function(np.bincount(data[(data >= 0) & (data < 5)], minlength=5), **options, entropy=entropy)
+def _tally(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    return function(np.bincount(data[(data >= 0) & (data < 5)], minlength=5), **options)
 
 
-def analysed(function: Any, options: Options, data: Any, entropy: Entropy) -> Any:
-    """A mean of clamped rows, by sensitivity analysis."""
-    return function(np.mean, _apart, np.nan_to_num(data).clip(0, 9), **options, entropy=entropy)
+def _analysed(function: Any, data: Any, options: dict[str, Any]) -> Any:
+    """A mean of clamped rows."""
+    return function(np.mean, lambda a, b: np.abs(a - b), np.nan_to_num(data).clip(0, 9), **options)
 
 
-def _apart(a: Any, b: Any) -> Any:
-    return np.abs(a - b)
+CALLERS: dict[str, Caller] = {
+    "logistic_regression": _classes,
+    **dict.fromkeys(("S", "M", "TM"), _sized),
+    **dict.fromkeys(("exponential", "report_noisy_max"), _chosen),
+    **dict.fromkeys(("subsample_aggregate", "stable_value", "A_dist", "A_samp"), _blocks),
+    "per_group": _grouped,
+    "release_function": _process,
+    "release_spectral": _spectral,
+    "release": _tabled,
+    "random_sparse_histogram": _tally,
+    "sensitivity_analysis": _analysed,
+}
 
 
-def _without(name: str, options: Options) -> dict[str, Any]:
-    return {key: value for key, value in options.items() if key != name}
+# ------------------------------------------------------------------------------------------------ sessions and reports
+
+BUDGET = 100_000
+MEDIAN = Request("median", "x", epsilon=20)
+MEAN = Request("mean", "x", epsilon=1, missing="low")
+
+
+def table_of(data: Any, second: str = "y") -> dict[str, Any]:
+    """The data as named columns. The owners of rows are a column too."""
+    if isinstance(data, PersonRows):
+        return table_of(data.rows, second) | {"id": data.ids, "at": np.arange(len(data.ids))}
+    if isinstance(data, tuple):
+        x, *more = data
+        return table_of(x) | dict(zip((second, "by"), more, strict=False))
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return {f"x{i}" if i else "x": column for i, column in enumerate(data.T)}
+    return {"x": data}
+
+
+def session_call(ask: Callable[[Any], Any], where: Options | None = None, **how: Any) -> Call:
+    """Something asked of a session that is opened with such options, or of some of its rows."""
+    return lambda data, entropy: _shown(table_of(data), ask, MEDIAN, where, entropy=entropy, **how)
+
+
+def _shown(
+    columns: Options, ask: Callable[[Any], Any], request: Request, where: Options | None = None, /, **how: Any
+) -> Shown:
+    """What is asked, and what the session, its plan of a request and its ledger show then."""
+    folder = tempfile.mkdtemp() if how.pop("ledger", None) else ""
+    ledger = Ledger(Path(folder) / "budget.db", epsilon=BUDGET, delta=0.5) if folder else None
+    opened = sessions.open(columns, ledger=ledger, **how)
+    part = opened.where(where) if where else opened
+
+    def show() -> tuple[Any, ...]:
+        try:
+            plan = str(part.plan([request]))
+        except UptackError as error:
+            plan = f"{type(error).__name__}: {error}"
+        entries = [] if ledger is None else ledger.entries()
+        lines = [(e.kind, e.what, str(e.cost), repr(e.loss), e.analyst) for e in entries]
+        seen = part.describe(), plan, str(part.spent), repr(request), lines
+        if folder:
+            shutil.rmtree(folder)
+        return seen
+
+    return Shown(lambda: ask(part), show)
+
+
+def request_call(statistic: str, options: Options) -> Call:
+    """One request, as an analyst makes it: of a session, or of its column."""
+    shape, grouped = declared()[statistic].reads.shape, bool(options.get("by"))
+    given = {key: value for key, value in options.items() if key not in ("adjacency", "by")}
+    given |= ({"by": "by"} if grouped else {}) | ({"order": "at"} if "order" in given else {})
+    relation = ADD_REMOVE if grouped else options.get("adjacency", SUBSTITUTE)
+    if grouped and shape == "design" and given["groups"]:
+        given["groups"] = ["a"]
+
+    def call(data: Any, entropy: Entropy) -> Shown:
+        table = table_of(data, "by" if grouped and shape != "design" else "y")
+        if grouped and shape == "design":
+            table["by"] = np.repeat("a", len(table["y"]))
+        if grouped and shape == "flags":
+            table["x"] = table["x"] > 3
+        if "formula" in options:
+            table["kind"] = np.where(np.arange(len(table["x"])) % 2, "a", "b")
+        # of columns of pandas whose types rows may have chosen, a curator declares the kind
+        loose = [n for n, x in table.items() if isinstance(getattr(x, "dtype", None), np.dtype) and hasattr(x, "iloc")]
+        types = None if shape == "categories" else dict.fromkeys(loose, "boolean" if shape == "flags" else "number")
+        names = [] if "formula" in options else [name for name in table if name not in ("by", "id", "at")]
+        names.sort(key=lambda name: shape == "design" and name != "y")
+        request = Request(statistic, *names, **given)
+        person = "id" if "id" in table else None
+
+        def ask(opened: Any) -> Any:
+            if shape == "column" and statistic in dir(opened["x"]):
+                return getattr(opened["x"], statistic)(**given)
+            return opened.run(request)
+
+        return _shown(table, ask, request, adjacency=relation, entropy=entropy, types=types or None, person=person)
+
+    return call
+
+
+@dataclass(frozen=True)
+class ReportSeen:
+    """A report: what it claims, and all that it shows."""
+
+    privacy: Privacy
+    text: str
+
+
+def report_call(options: Options) -> Call:
+    """A report of the columns, in every form that has text."""
+
+    def call(data: Any, entropy: Entropy) -> ReportSeen:
+        table = table_of(data)
+        person: dict[str, Any] = {"person": "id"} if "id" in table else {}
+        made = report({key: x for key, x in table.items() if key != "at"}, **options, **person, entropy=entropy)
+        return ReportSeen(made.spent, f"{made!r}\n{made.to_json()}\n{made.to_html()}")
+
+    return call
 
 
 # -------------------------------------------------------------------------------------------- functions of rows

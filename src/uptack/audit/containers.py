@@ -39,8 +39,14 @@ def container_pairs() -> Pairs:
     }
 
 
+def installed(package: str) -> Any:
+    """A package, or None where it is not installed."""
+    return importlib.import_module(package) if importlib.util.find_spec(package) else None
+
+
 def _of(package: str, make: Callable[[Any], Containers]) -> Containers:
-    return make(importlib.import_module(package)) if importlib.util.find_spec(package) else {}
+    module = installed(package)
+    return {} if module is None else make(module)
 
 
 class Convertible:
@@ -122,7 +128,7 @@ def pandas_values(pd: Any) -> dict[str, Any]:
         "period[M]": pd.Period("2024-01", "M"), "period[D]": pd.Period("2024-01-01", "D"),
         "period[Q-DEC]": pd.Period("2024Q1", "Q"), "interval[float64]": pd.Interval(1.0, 2.0),
     }  # fmt: skip
-    if importlib.util.find_spec("pyarrow"):
+    if installed("pyarrow"):
         dtypes |= {
             "string[pyarrow]": "a", "int64[pyarrow]": 3, "double[pyarrow]": 1.5, "bool[pyarrow]": True,
             "timestamp[ns][pyarrow]": MOMENT, "date32[day][pyarrow]": DAY, "duration[ns][pyarrow]": SPAN,

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from uptack.audit.hostile_tables import fewer
-from uptack.audit.neighbours import changed, two_values
-from uptack.audit.person_neighbours import MORE, PersonRows
-from uptack.audit.scenario import Pair, Pairs
+from uptack.audit.neighbours import MORE, changed, fewer, two_values
+from uptack.audit.scenario import Pair, Pairs, PersonRows
 from uptack.privacy import SUBSTITUTE, Adjacency
 
 N, PEOPLE = 120, 60
 """Rows, and people, of most tables."""
 TWO = SUBSTITUTE.per_person(2)
+Row = tuple[float, float]
 
 
 def ties(n: int = N) -> Pair:
@@ -49,57 +48,74 @@ def thick(n: int = N) -> Pair:
     return x, np.delete(x, n // 2)
 
 
-def times() -> Pair:
+def days() -> Pair:
     """Days in nanoseconds, int64, with ties at the lower quartile. Floats of that size are 256 apart."""
     day, start = 86_400 * 10**9, 1_699_920_000 * 10**9
     x = start + day * np.r_[np.zeros(795, int), np.ones(200, int), 2 + np.arange(3005) // 4]
-    other = x.copy()
-    other[0] = x[-1]
-    return x, other
+    return changed(x, slice(0, 1), x[-1])
 
 
-def line(n: int = N, seed: int = 3, intercept: bool = False) -> Pair:
-    """A noisy line, and one row of it on the other side."""
-    rng = np.random.default_rng(seed)
+def poles(d: float, e: float, n: int = N) -> Pair:
+    """A column at 3, of which the last row goes from one place to another."""
+    return np.append(np.full(n - 1, 3.0), d), np.append(np.full(n - 1, 3.0), e)
+
+
+# --------------------------------------------------------------------------------------------------------------- lines
+
+
+def noisy_line(n: int) -> tuple[Any, Any]:
+    """y = 2x + noise, at either side of 0."""
+    rng = np.random.default_rng(3)
     x = rng.choice([-1.0, 1.0], size=(n, 1)) * rng.uniform(0.5, 1.5, size=(n, 1))
-    y = 2 * x[:, 0] + 0.1 * rng.normal(size=n)
-    other = y.copy()
+    return x, 2 * x[:, 0] + 0.1 * rng.normal(size=n)
+
+
+def line(n: int = N, columns: int = 1) -> Pair:
+    """A noisy line, and one row of it on the other side; perhaps with a second column, which has no say."""
+    x, y = noisy_line(n)
     far = int(np.argmin(y / x[:, 0]))
-    other[far] = 9 * x[far, 0]
+    other = changed(y, slice(far, far + 1), 9 * x[far, 0])[1]
+    x = np.column_stack([x, np.random.default_rng(1).normal(size=n)])[:, :columns]
     return (x, y), (x, other)
 
 
 def far() -> Pair:
     """A noisy line, of which one row goes very far away."""
-    (x, y), _ = line(400)
+    x, y = noisy_line(400)
     return (x, y), (x, changed(y, slice(0, 1), 1e6 * x[0, 0])[1])
 
 
-def leverage(rows: int = 1, n: int = 2500) -> Pair:
-    """Rows with all the leverage there can be, above the line, which go below it."""
-    (x, y), _ = line(n)
-    x, y, far = x.copy(), y.copy(), y.copy()
-    x[-rows:], y[-rows:], far[-rows:] = 1e9, 1e12, -1e12
-    return (x, y), (x, far)
+def placed(d: Row, e: Row, rows: int = 1, n: int = 2500, table: bool = False) -> Pair:
+    """A noisy line whose last rows (x, y) go from one place to another, as (X, y) or as one table."""
+    x, y = noisy_line(n)
+
+    def at(row: Row) -> Any:
+        a, b = x.copy(), y.copy()
+        a[-rows:], b[-rows:] = row
+        return np.column_stack([a, b]) if table else (a, b)
+
+    return at(d), at(e)
 
 
-def classed(n: int = 2500) -> Pair:
+def across(rows: int = 1) -> Pair:
+    """Rows at the end of the line, which go to its other side. Rows further out are gross errors, and count less."""
+    return placed((1.5, 3.0), (1.5, -3.0), rows)
+
+
+def classed() -> Pair:
     """A row as far out as counts in full, in one class and in the other."""
-    (x, y), _ = line(n)
-    x, y, other = x.copy(), y.copy(), y.copy()
-    x[-1], y[-1], other[-1] = 1.5 * np.quantile(np.abs(x), 0.75), 1.0, -1.0
-    return (x, y), (x, other)
+    place = 1.5 * float(np.quantile(np.abs(noisy_line(2500)[0]), 0.75))
+    return placed((place, 1.0), (place, -1.0))
 
 
-def counted(n: int = 2500) -> Pair:
+def counted() -> Pair:
     """A row as far out as counts in full, with a number beyond all others and with none."""
-    (x, y), (_, other) = classed(n)
-    y, other = np.rint(np.abs(y)), np.rint(np.abs(other))
-    y[-1], other[-1] = 1e6, 0.0
-    return (x, y), (x, other)
+    (x, y), _ = classed()
+    y = np.rint(np.abs(y))
+    return (x, np.append(y[:-1], 1e6)), (x, np.append(y[:-1], 0.0))
 
 
-MOVES = (
+MOVES: tuple[tuple[Row, Row], ...] = (
     ((0.0, 0.0), (1e9, 1e12)),
     ((1.0, 9.0), (-1.0, 9.0)),
     ((1e9, 0.0), (0.0, 1e9)),
@@ -117,25 +133,9 @@ MOVES = (
 what one row may."""
 
 
-def moves(n: int = 2500, table: bool = False) -> Pairs:
-    """A noisy line whose last row goes from one place to another, as (X, y) or as one table."""
-    (x, y), _ = line(n)
-
-    def at(row: tuple[float, float]) -> Any:
-        a, b = x.copy(), y.copy()
-        a[-1], b[-1] = row
-        return np.column_stack([a, b]) if table else (a, b)
-
-    return {f"{d} to {e}": (at(d), at(e)) for d, e in MOVES}
-
-
-def away() -> Pair:
-    """A row in the middle, which goes very far away: another direction."""
-    (x, y), _ = line(2500)
-    table = np.column_stack([x, y])
-    middle, far = table.copy(), table.copy()
-    middle[-1], far[-1] = 0.0, [1e9, 0.0]
-    return middle, far
+def moves(table: bool = False) -> Pairs:
+    """All of them."""
+    return {f"{d} to {e}": placed(d, e, table=table) for d, e in MOVES}
 
 
 def clear(n: int = 400) -> Pair:
@@ -147,133 +147,90 @@ def clear(n: int = 400) -> Pair:
 
 def split(n: int = N, far: float = 1.0) -> Pair:
     """Half of the rows on either of two lines: one row, which goes far, decides."""
-    x, y = np.ones((n, 1)), two_values(n, n // 2)[0]
+    x, y = np.ones((n, 1)), ties(n)[0]
     return (x, y), (x, changed(y, slice(0, 1), far)[1])
-
-
-def plane(n: int = N) -> Pair:
-    """The line with a second column, which has no say."""
-    (x, y), (_, other) = line(n)
-    wide = np.column_stack([x[:, 0], np.random.default_rng(1).normal(size=n)])
-    return (wide, y), (wide, other)
-
-
-def diagonal() -> Pair:
-    """A row that goes to where all real and imaginary parts are large: an eighth of a turn, and five."""
-    return np.r_[np.full(N - 1, 3.0), 1.25], np.r_[np.full(N - 1, 3.0), 6.25]
-
-
-def records(n: int = N) -> Pair:
-    """Records of which each is there twice, and the same with another last one."""
-    rows = [{"v": float(i)} for i in range(n // 2)]
-    shared = [*rows, *rows]  # each twice: a block that changes one changes the other
-    return shared, [*shared[:-1], {"v": 999.0}]
-
-
-def texts(n: int = N) -> Pair:
-    """A column of short texts, and the same with a long one: NumPy makes all of them wide."""
-    return np.full(n, "a"), np.array(["a"] * (n - 1) + ["a long text"])
-
-
-def mixed(n: int = N) -> Pair:
-    """A list of numbers, and the same with one that is missing."""
-    return [float(i) for i in range(n)], [*(float(i) for i in range(n - 1)), None]
 
 
 # -------------------------------------------------------------------------------------------------------------- people
 
 
-def person_moved(least: float = 0.0, most: float = 1.0, rows: int = MORE, n: int = PEOPLE, secret: bool = False) -> Any:
+def person(rest: Any, ids: Any, d: Any, e: Any) -> Any:
+    """The rows of everybody else with their ids, and one person's rows in D and in D'; without any she is gone."""
+
+    def beside(part: Any, rows: Any) -> Any:
+        return np.concatenate([part, np.reshape(rows, (len(rows), *part.shape[1:])).astype(part.dtype)])
+
+    def side(rows: Any) -> PersonRows:
+        if isinstance(rest, tuple):
+            data: Any = tuple(beside(part, [row[i] for row in rows]) for i, part in enumerate(rest))
+        else:
+            data = beside(rest, rows)
+        return PersonRows(data, np.append(ids, np.full(len(rows), np.max(ids) + 1)))
+
+    return side(d), side(e)
+
+
+def person_moved(least: float = 0.0, most: float = 1.0, n: int = PEOPLE, secret: bool = False) -> Any:
     """Half of the people at either of two values; one goes over, with several rows in place of one, or is gone."""
-    values = np.repeat([least, most], n // 2)
-    d = np.append(values, np.full(rows - 1, least))
-    ids = np.append(np.arange(n), np.zeros(rows - 1, np.int64))
-    if secret:
-        return PersonRows(d, n - ids), PersonRows(values[1:], n - np.arange(1, n))
-    e = values.copy()
-    e[0] = most
-    return PersonRows(d, ids), PersonRows(e, np.arange(n))
+    rest = np.repeat([least, most], n // 2)[1:]
+    return person(rest, np.arange(n - 1), [least] * MORE, [] if secret else [most])
 
 
-def person_over(n: int = 240, rows: int = MORE) -> Any:
+def person_over(n: int = 240) -> Any:
     """Everybody at a place of their own, and the least, with several rows, who goes above all others."""
-    x = np.arange(float(n))
-    first = PersonRows(np.append(x, np.zeros(rows - 1)), np.append(np.arange(n), np.zeros(rows - 1, np.int64)))
-    return first, PersonRows(np.append(9.0 * n, x[1:]), np.arange(n))
+    return person(np.arange(1.0, n), np.arange(n - 1), [0.0] * MORE, [9.0 * n])
 
 
 def person_spread(n: int = PEOPLE, secret: bool = False) -> Any:
     """Everybody in three cells, and one whose rows are in two others, three times as many."""
-    x, ids = np.tile([0, 1, 2], n), np.repeat(np.arange(n), 3)
-    rest = ids > 0
-    other = np.append(x[rest], np.repeat([3, 4], 4)), np.append(ids[rest], np.zeros(8, np.int64))
-    return (PersonRows(*other), PersonRows(x[rest], ids[rest])) if secret else (PersonRows(x, ids), PersonRows(*other))
+    rest, ids, others = np.tile([0, 1, 2], n - 1), np.repeat(np.arange(n - 1), 3), [3] * 4 + [4] * 4
+    return person(rest, ids, others, []) if secret else person(rest, ids, [0, 1, 2], others)
 
 
 def person_alone(n: int = PEOPLE) -> Any:
     """Everybody in the first cell, and one with all her rows in the second, or in the first."""
-    x, ids = np.zeros(2 * n, np.int64), np.repeat(np.arange(n), 2)
-    return PersonRows(np.where(ids == 0, 1, x), ids), PersonRows(x, ids)
+    return person(np.zeros(2 * n - 2, np.int64), np.repeat(np.arange(n - 1), 2), [1, 1], [0, 0])
 
 
-def person_flags(n: int = PEOPLE, rows: int = 9) -> Any:
+def person_flags(n: int = PEOPLE) -> Any:
     """One person with many rows that are all true, or one that is not."""
-    first = np.append(np.full(rows, True), np.arange(n) % 2 == 0), np.append(np.zeros(rows, int), np.arange(1, n + 1))
-    second = np.append(False, np.arange(n) % 2 == 0), np.arange(n + 1)
-    return PersonRows(*first), PersonRows(*second)
+    return person(np.arange(n) % 2 == 0, np.arange(n), [True] * 9, [False])
 
 
-def person_line(n: int = 240, rows: int = MORE) -> Any:
+def person_line(n: int = 240) -> Any:
     """A noisy line of people with two rows each, and one of them far off, with more."""
-    rng = np.random.default_rng(3)
+    x, y = noisy_line(2 * n)
+    rest = x[2:], y[2:]
+    return person(rest, np.repeat(np.arange(n - 1), 2), list(zip(x[:2], y[:2], strict=True)), [(1.0, 50.0)] * MORE)
+
+
+def person_across(n: int = 2500, secret: bool = False) -> Any:
+    """A noisy line of people with two rows each, and one at its end, who goes to the other side, or is gone."""
     ids = np.repeat(np.arange(n), 2)
-    x = rng.choice([-1.0, 1.0], size=(2 * n, 1)) * rng.uniform(0.5, 1.5, size=(2 * n, 1))
-    y = 2 * x[:, 0] + 0.1 * rng.normal(size=2 * n)
-    rest = ids > 0
-    far = np.vstack([np.full((rows, 1), 1.0), x[rest]]), np.append(np.full(rows, 50.0), y[rest])
-    return PersonRows((x, y), ids), PersonRows(far, np.append(np.zeros(rows, np.int64), ids[rest]))
+    return person(noisy_line(2 * n), ids, [(1.5, 3.0)] * MORE, [] if secret else [(1.5, -3.0)])
 
 
-def person_leverage(n: int = 2500, rows: int = MORE, secret: bool = False) -> Any:
-    """A noisy line of people with two rows each, and one with all the leverage there can be, above it or below it."""
-    (x, y), ids = person_line(n)[0]
-    rest = ids > 0
-
-    def beside(far: float, times: int) -> PersonRows:
-        hers = np.full((times, 1), 1e9), np.full(times, far)
-        made = np.vstack([x[rest], hers[0]]), np.append(y[rest], hers[1])
-        return PersonRows(made, np.append(ids[rest], np.full(times, n)))
-
-    return beside(1e12, rows), PersonRows((x[rest], y[rest]), ids[rest]) if secret else beside(-1e12, 1)
-
-
-def person_turned(n: int = 2500, rows: int = MORE) -> Any:
+def person_turned(n: int = 2500) -> Any:
     """The same as a table, and one person in the middle, or with more rows very far away: another direction."""
-    (x, y), ids = person_line(n)[0]
-    table, rest = np.column_stack([x, y]), ids > 0
-    far = np.vstack([table[rest], np.tile([1e9, 0.0], (rows, 1))])
-    first = PersonRows(np.vstack([table[rest], [[0.0, 0.0]]]), np.append(ids[rest], n))
-    return first, PersonRows(far, np.append(ids[rest], np.full(rows, n)))
+    table = np.column_stack(noisy_line(2 * n))
+    return person(table, np.repeat(np.arange(n), 2), [(0.0, 0.0)], [(1e9, 0.0)] * MORE)
 
 
-def person_sided(n: int = PEOPLE, rows: int = MORE, secret: bool = False) -> Any:
+def person_sided(n: int = PEOPLE, secret: bool = False) -> Any:
     """A classification in which all are in one place and of one class, but for one person and her rows."""
-    hers = np.append(np.ones(n - 1), np.full(rows, -1.0))
-    first = PersonRows((np.zeros((hers.size, 1)), hers), np.append(np.arange(n - 1), np.full(rows, n)))
-    left = n - 1 if secret else n
-    return first, PersonRows((np.zeros((left, 1)), np.ones(left)), np.append(np.arange(n - 1), [n])[:left])
+    rest = np.zeros((n - 1, 1)), np.ones(n - 1)
+    return person(rest, np.arange(n - 1), [(0.0, -1.0)] * MORE, [] if secret else [(0.0, 1.0)])
 
 
-def person_ranked(n: int = PEOPLE, rows: int = MORE, label: bool = False) -> Any:
+def person_ranked(n: int = PEOPLE, label: bool = False) -> Any:
     """One person each rank, and the uppermost, with several rows, who goes below all others, or to the other group."""
-    x, second = np.arange(float(n)), np.repeat([0, 1], n // 2) if label else np.arange(float(n))
-    up = np.append(x, np.full(rows - 1, x[-1])), np.append(second, np.full(rows - 1, second[-1]))
-    down = np.append(x[:-1], -1.0), np.append(second[:-1], 0 if label else second[-1])
-    return PersonRows(up, np.append(np.arange(n), np.full(rows - 1, n - 1))), PersonRows(down, np.arange(n))
+    x = np.arange(float(n))
+    second = np.repeat([0, 1], n // 2) if label else x
+    below = -1.0, 0 if label else second[-1]
+    return person((x[:-1], second[:-1]), np.arange(n - 1), [(x[-1], second[-1])] * MORE, [below])
 
 
 def person_groups(n: int = 2 * PEOPLE) -> Any:
-    """One person with rows in two groups, whose medians she holds, or not there. Her number is the last."""
-    x, by, ids = np.tile([0.0, 1.0], n), np.repeat([0, 1], n), np.arange(2 * n)
-    more = np.append(x, [0.0, 0.0, 0.0]), np.append(by, [0, 0, 1])
-    return PersonRows(more, np.append(ids, [2 * n] * 3)), PersonRows((x, by), ids)
+    """One person with rows in two groups, whose medians she holds, or not there."""
+    rest = np.tile([0.0, 1.0], n), np.repeat([0, 1], n)
+    return person(rest, np.arange(2 * n), [(0.0, 0), (0.0, 0), (0.0, 1)], [])

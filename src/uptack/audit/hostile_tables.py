@@ -1,14 +1,11 @@
-"""Hostile values, and neighbouring tables that differ in one row that has one.
+"""Hostile values, and neighbouring tables that differ in one row that has one: the kinds of data of an audit.
 
-The row in question is the last one. Under SUBSTITUTE it has another value in D'; under ADD_REMOVE it is the hostile one
-in D and missing in D' (`fewer`). Columns of packages that are not installed are left out.
+The row in question is the last one. Columns of packages that are not installed are left out.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -18,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.audit.scenario import Pairs
+from uptack.audit.containers import container_pairs, containers, installed
+from uptack.audit.neighbours import ended
+from uptack.audit.scenario import Pairs, PersonRows
+from uptack.registry import Declaration
 
-Floats = NDArray[np.float64]
 ROWS = 120
-
 FINITE = {
     "a tie": 3.0,
     "minus zero": -0.0,
@@ -35,11 +33,23 @@ FINITE = {
 }
 NOT_FINITE = {"NaN": np.nan, "inf": np.inf, "-inf": -np.inf}
 INSTANT = datetime(2024, 2, 29, 12, tzinfo=UTC)
-ELSEWHERE = INSTANT.astimezone(timezone(timedelta(hours=5, minutes=30)))
+
+
+class Silent:
+    """An object that neither prints, nor compares, nor hashes."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("no comparison")
+
+    __hash__ = None  # type: ignore[assignment]
+
 
 EQUAL: dict[str, tuple[Any, Any]] = {
     "decimals": (Decimal("1.0"), Decimal("1.00")),
-    "zones": (INSTANT, ELSEWHERE),
+    "zones": (INSTANT, INSTANT.astimezone(timezone(timedelta(hours=5, minutes=30)))),
     "signed zeros": (0.0, -0.0),
     "a truth value and a number": (True, 1.0),
     "a fraction and an integer": (Fraction(2), 2),
@@ -61,192 +71,107 @@ MIXED: dict[str, tuple[Any, Any]] = {
     "a list in a tuple": ("a", ([],)),
     "a decimal NaN": (Decimal(1), Decimal("NaN")),
     "a signalling NaN": (Decimal(1), Decimal("sNaN")),
+    "an object without a text": ("a", Silent()),
 }
 """Values of which one is of another type than its column."""
-
 
 RETYPED = ("pandas, an integer missing", "pandas, one missing")
 """Pairs of pandas columns of which one row decides the type."""
 
 
-class Silent:
-    """An object that neither prints, nor compares, nor hashes."""
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no text")
-
-    def __eq__(self, other: object) -> bool:
-        raise RuntimeError("no comparison")
-
-    __hash__ = None  # type: ignore[assignment]
+# ------------------------------------------------------------------------------------------------------------- columns
 
 
-MIXED["an object without a text"] = ("a", Silent())
-
-
-def base(n: int = ROWS) -> Floats:
+def base(n: int = ROWS) -> NDArray[np.float64]:
     """Ties, a gap, and values without ties."""
     parts = np.zeros(n // 4), np.full(n // 4, 3.0), np.linspace(3, 9, n - 2 * (n // 4) - 8), np.full(8, 1e6)
     return np.concatenate(parts)
 
 
-def ended(x: Any, value: Any) -> Any:
-    """The column with another last row."""
-    other = x.copy()
-    rows = other.iloc if hasattr(other, "iloc") else other
-    rows[-1] = value
-    return other
+def ends(x: Any, values: dict[str, Any]) -> Pairs:
+    """A column, and the same with each of these values as its last row. Lists are rebuilt, not changed."""
+    return {name: (x, [*x[:-1], v] if isinstance(x, list) else ended(x, v)) for name, v in values.items()}
 
 
-def fewer(pairs: Pairs) -> Pairs:
-    """The same columns where the row in question is there, or not: for ADD_REMOVE."""
-    return {name: (other, _without(other)) for name, (_, other) in pairs.items()}
-
-
-def _without(data: Any) -> Any:
-    if isinstance(data, dict):
-        return {key: _without(value) for key, value in data.items()}
-    if isinstance(data, tuple):
-        return tuple(_without(part) for part in data)
-    return data.iloc[:-1] if hasattr(data, "iloc") else data[:-1]
-
-
-# ------------------------------------------------------------------------------------------------------------- columns
-
-
-def finite(n: int = ROWS) -> Pairs:
-    """Columns of floats whose last row is an ordinary or a hostile one."""
-    return {name: (base(n), ended(base(n), value)) for name, value in FINITE.items()}
-
-
-def missing(n: int = ROWS) -> Pairs:
-    """The same with what is no finite number, and columns of other types with one row that has no value."""
-    x = base(n)
-    pairs: Pairs = {name: (x, ended(x, value)) for name, value in NOT_FINITE.items()}
-    whole = x.astype(np.int64)
-    masks = [np.arange(n) == n - 1, np.zeros(n, bool)]
-    pairs["masked"] = tuple(np.ma.MaskedArray(x, mask) for mask in masks[::-1])  # type: ignore[assignment]
-    pairs["masked integers"] = tuple(np.ma.MaskedArray(whole, mask) for mask in masks[::-1])  # type: ignore[assignment]
-    pairs["a list and None"] = [*x.tolist()], [*x[:-1].tolist(), None]
-    pairs["a list and a text"] = [*x.tolist()], [*x[:-1].tolist(), "9"]
-    pairs["a list and a wide integer"] = [*x.tolist()], [*x[:-1].tolist(), 2**2000]
-    pairs["a list and a decimal"] = [*x.tolist()], [*x[:-1].tolist(), Decimal("sNaN")]
-    for name, make in _nullable().items():
-        pairs[name] = make([*whole.tolist()]), make([*whole[:-1].tolist(), None])
-    return pairs
-
-
-def _nullable() -> dict[str, Callable[[list[Any]], Any]]:
-    """Columns of other packages that may lack values, by their types."""
-    made: dict[str, Callable[[list[Any]], Any]] = {}
-    if _there("pandas"):
-        pandas = importlib.import_module("pandas")
-        for kind in ("Int64", "Float64", "float64"):
-            made[f"pandas {kind}"] = partial(pandas.Series, dtype=kind)
-    if _there("pyarrow"):
-        arrow = importlib.import_module("pyarrow")
-        made["Arrow int64"] = partial(arrow.array, type=arrow.int64())
-    if _there("polars"):
-        polars = importlib.import_module("polars")
-        made["polars Int64"] = partial(_polars, polars)
-    return made
-
-
-def _polars(polars: Any, rows: list[Any]) -> Any:
-    return polars.Series(rows, dtype=polars.Int64)
-
-
-def _there(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
-
-
-def narrow(n: int = ROWS) -> Pairs:
-    """Columns of narrow and wide types, each with its own extremes."""
-    pairs: Pairs = {}
+def numbers() -> Pairs:
+    """Floats whose last row is an ordinary or a hostile one, and narrow and wide types, each with its extremes."""
+    x, flags = base(), base() > 3
+    pairs = ends(x, FINITE)
     for kind in ("int8", "uint8", "int64", "uint64"):
-        x, info = base(n).clip(0, 9).astype(kind), np.iinfo(kind)
-        pairs[f"{kind}, the largest"] = x, ended(x, info.max)
-        pairs[f"{kind}, the least"] = x, ended(x, info.min)
-    pairs["int64, beyond 2^53"] = ended(base(n).astype(np.int64), 2**53), ended(base(n).astype(np.int64), 2**53 + 1)
-    times = 1_699_920_000 * 10**9 + 86_400 * 10**9 * np.sort(np.r_[np.zeros(n // 2, int), np.arange(n - n // 2)])
-    pairs["int64, nanoseconds"] = times, ended(times, times[0])
+        info = np.iinfo(kind)
+        pairs |= ends(x.clip(0, 9).astype(kind), {f"{kind}, the largest": info.max, f"{kind}, the least": info.min})
+    whole = ended(x.astype(np.int64), 2**53)
+    ticks = 1_699_920_000 * 10**9 + 86_400 * 10**9 * np.sort(np.r_[np.zeros(ROWS // 2, int), np.arange(ROWS // 2)])
+    pairs |= ends(whole, {"int64, beyond 2^53": 2**53 + 1}) | ends(ticks, {"int64, nanoseconds": ticks[0]})
     for kind in ("float16", "float32", "longdouble"):
-        x, largest = base(n).clip(0, 9).astype(kind), np.finfo(kind).max
-        pairs[f"{kind}, the largest"] = x, ended(x, largest)
-        pairs[f"{kind}, the least"] = x, ended(x, np.finfo(kind).smallest_subnormal)
-    flags = base(n) > 3
-    pairs["bool"] = flags, ended(flags, not flags[-1])
+        limits = np.finfo(kind)
+        extremes = {f"{kind}, the largest": limits.max, f"{kind}, the least": limits.smallest_subnormal}
+        pairs |= ends(x.clip(0, 9).astype(kind), extremes)
+    return pairs | ends(flags, {"bool": not flags[-1]})
+
+
+def missing() -> Pairs:
+    """What is no finite number, and columns of other types with one row that has no value."""
+    x = base()
+    pairs = ends(x, NOT_FINITE)
+    strangers = {"None": None, "a text": "9", "a wide integer": 2**2000, "a decimal": Decimal("sNaN")}
+    pairs |= ends(x.tolist(), {f"a list and {name}": value for name, value in strangers.items()})
+    whole = x.astype(np.int64).tolist()
+    types = "numpy masked f8, numpy masked i8, pandas Int64, pandas Float64, pandas float64, arrow int64, polars Int64"
+    for name in types.split(", "):
+        if name in containers():
+            make, _ = containers()[name]
+            pairs[name] = make(whole), make([*whole[:-1], None])
     return pairs
 
 
-def times(n: int = ROWS) -> Pairs:
-    """Columns of times and durations whose last row is missing, beyond the calendar, or the same moment elsewhere."""
-    place = base(n).astype(np.int64) % 1000
-    days, clock = np.datetime64("2024-01-01") + place, np.datetime64("2024-01-01T12", "us") + place
-    far, late = np.datetime64(10**7, "D"), np.datetime64("9999-12-31T23:59:59.999999")
-    pairs: Pairs = {
-        "dates, NaT": (days, ended(days, np.datetime64("NaT"))),
-        "dates, far off": (days, ended(days, far)),
-        "times, the last": (clock, ended(clock, late)),
-        "times beyond 2^53 ticks": (ended(clock, late), ended(clock, late - np.timedelta64(1, "us"))),
-        "durations, NaT": (clock - clock[0], ended(clock - clock[0], np.timedelta64("NaT"))),
-        "durations, the longest": (clock - clock[0], ended(clock - clock[0], np.timedelta64(2**63 - 1, "us"))),
-    }
-    if _there("pandas"):
-        pandas = importlib.import_module("pandas")
-        zoned = pandas.Series(clock).dt.tz_localize("UTC")
-        pairs["a zone, NaT"] = zoned, ended(zoned, pandas.NaT)
-        pairs["another zone"] = zoned, zoned.dt.tz_convert("Asia/Kolkata")
-        rows = pandas.Series(pandas.PeriodIndex(days, freq="D"))
-        pairs["periods, NaT"] = rows, ended(rows, pandas.NaT)
-    return pairs
-
-
-def other_types(n: int = ROWS) -> Pairs:
-    """Columns that are no numbers, or that one row makes another type: what is said of them must not show it."""
-    whole = base(n).astype(np.int64)
-    objects = whole.astype(object)
-    days = np.datetime64("2024-01-01") + whole % 100
-    pairs: Pairs = {
-        "objects": (objects, ended(objects, None)),
-        "objects and a text": (objects, ended(objects, "a")),
-        "dates": (days, ended(days, np.datetime64("NaT"))),
-        "texts": (whole.astype(str), ended(whole.astype("U21"), "a text that is long")),
-    }
-    if _there("pandas"):
-        pandas = importlib.import_module("pandas")
-        rows = whole.tolist()
+def gaps() -> Pairs:
+    """Those, and columns that are no numbers, or that one row makes another type: no message must show it."""
+    whole = base().astype(np.int64)
+    objects, rows = whole.astype(object), whole.tolist()
+    pairs = missing() | ends(objects, {"objects": None, "objects and a text": "a"})
+    pairs |= ends(np.datetime64("2024-01-01") + whole % 100, {"dates": np.datetime64("NaT")})
+    pairs["texts"] = whole.astype(str), ended(whole.astype("U21"), "a text that is long")
+    if pandas := installed("pandas"):
         pairs["pandas, an integer missing"] = pandas.Series(rows), pandas.Series([*rows[:-1], None])
-        pairs["pandas categories"] = (
-            pandas.Series(rows, dtype="category"),
-            pandas.Series([*rows[:-1], 7], dtype="category"),
-        )
+        category = partial(pandas.Series, dtype="category")
+        pairs["pandas categories"] = category(rows), category([*rows[:-1], 7])
     return pairs
 
 
-# ---------------------------------------------------------------------------------------------- flags, labels, tables
+def times() -> Pairs:
+    """Columns of times and durations whose last row is missing, beyond the calendar, or the same moment elsewhere."""
+    place = base().astype(np.int64) % 1000
+    days, clock = np.datetime64("2024-01-01") + place, np.datetime64("2024-01-01T12", "us") + place
+    late = np.datetime64("9999-12-31T23:59:59.999999")
+    pairs = ends(days, {"dates, NaT": np.datetime64("NaT"), "dates, far off": np.datetime64(10**7, "D")})
+    pairs |= ends(clock, {"times, the last": late})
+    pairs |= ends(ended(clock, late), {"times beyond 2^53 ticks": late - np.timedelta64(1, "us")})
+    longest = np.timedelta64(2**63 - 1, "us")
+    pairs |= ends(clock - clock[0], {"durations, NaT": np.timedelta64("NaT"), "durations, the longest": longest})
+    if pandas := installed("pandas"):
+        zoned = pandas.Series(clock).dt.tz_localize("UTC")
+        pairs |= ends(zoned, {"a zone, NaT": pandas.NaT})
+        pairs["another zone"] = zoned, zoned.dt.tz_convert("Asia/Kolkata")
+        pairs |= ends(pandas.Series(pandas.PeriodIndex(days, freq="D")), {"periods, NaT": pandas.NaT})
+    return pairs
 
 
-def flags(n: int = ROWS) -> Pairs:
+def flags() -> Pairs:
     """Columns of truth values, and lists of them."""
-    x = np.arange(n) % 3 == 0
-    pairs: Pairs = {
-        "flags": (x, ended(x, not x[-1])),
-        "a list and None": (x.tolist(), [*x[:-1].tolist(), None]),
-        "a list and a text": (x.tolist(), [*x[:-1].tolist(), "no"]),
-        "a list and a number": (x.tolist(), [*x[:-1].tolist(), 3.5]),
-    }
-    if _there("pandas"):
-        pandas = importlib.import_module("pandas")
+    x = np.arange(ROWS) % 3 == 0
+    pairs = ends(x, {"flags": not x[-1]})
+    pairs |= ends(x.tolist(), {"a list and None": None, "a list and a text": "no", "a list and a number": 3.5})
+    if pandas := installed("pandas"):
         boolean = partial(pandas.Series, dtype="boolean")
         pairs["pandas boolean"] = boolean([*x[:-1].tolist(), True]), boolean([*x[:-1].tolist(), None])
         pairs["pandas, one missing"] = pandas.Series(x.tolist()), pandas.Series([*x[:-1].tolist(), None])
     return pairs
 
 
-def labels(n: int = ROWS) -> Pairs:
+def labels() -> Pairs:
     """Columns of categories whose first row has another spelling, or whose last row has another type."""
-    pairs: Pairs = {}
+    n, pairs = ROWS, {}
     for name, (one, other) in EQUAL.items():
         pairs[f"equal {name}"] = _objects([other, *[one] * (n - 1)]), _objects([one] * n)
         pairs[f"equal {name}, the last"] = _objects([*[one] * (n - 1), other]), _objects([one] * n)
@@ -255,22 +180,164 @@ def labels(n: int = ROWS) -> Pairs:
     return pairs | {f"{name}, a list": (list(d), list(e)) for name, (d, e) in pairs.items()}
 
 
-def _objects(values: Iterable[Any]) -> NDArray[Any]:
+def _objects(rows: Sequence[Any]) -> NDArray[Any]:
     """An array of these objects, none of which NumPy is to look into."""
-    rows = list(values)
     made = np.empty(len(rows), object)
     for place, value in enumerate(rows):
         made[place] = value
     return made
 
 
-def tables(n: int = ROWS, gaps: bool = False) -> Pairs:
+# ------------------------------------------------------------------------------------------ several columns, and values
+
+
+def tables(gaps: bool = False) -> Pairs:
     """(X, y) whose last row has a hostile response, or a hostile regressor. y is not a function of X alone."""
     rng = np.random.default_rng(5)
-    x = rng.normal(size=(n, 1))
-    y = 2 * x[:, 0] + rng.normal(size=n)
+    x = rng.normal(size=(ROWS, 1))
+    y = 2 * x[:, 0] + rng.normal(size=ROWS)
     pairs: Pairs = {}
     for name, value in (NOT_FINITE if gaps else FINITE).items():
         pairs[f"y, {name}"] = (x, y), (x, ended(y, value))
         pairs[f"x, {name}"] = (x, y), (ended(x, value), y)
     return pairs
+
+
+def classes() -> Pairs:
+    """A classification: labels of ±1, and a row that has another label, or lies elsewhere."""
+    (x, _), _ = tables()["y, a tie"]
+    y = np.where(x[:, 0] > 0, 1.0, -1.0)
+    moved: Pairs = {f"x, {name}": ((x, y), (ended(x, v), y)) for name, v in FINITE.items()}
+    return moved | {"another label": ((x, y), (x, ended(y, -y[-1])))}
+
+
+def groups(gaps: bool = False, labels_move: bool = True) -> Pairs:
+    """Numbers with the label of each row: a row that has another value, another label, or none."""
+    x, label = np.arange(float(ROWS)) % 7, np.arange(ROWS) % 2
+    moved = ends(x, NOT_FINITE if gaps else FINITE)
+    pairs: Pairs = {f"x, {name}": ((d, label), (e, label)) for name, (d, e) in moved.items()}
+    if not labels_move:
+        return pairs
+    if gaps:
+        others = {"None": None, "a text": "1", "a float": 1.0, "a truth value": True, "NaN": np.nan}
+        other = ends(label.tolist(), others)
+    else:
+        other = ends(label, {str(v): v for v in (0, 7, -(2**63))})
+        pairs["both"] = (x, label), (ended(x, 1e308), ended(label, 0))
+    return pairs | {f"label, {name}": ((x, d), (x, e)) for name, (d, e) in other.items()}
+
+
+def block_rows() -> Pairs:
+    """Rows of any kind, for functions of blocks."""
+    records = [{"v": float(i % 7)} for i in range(ROWS)]
+    pairs = labels() | {f"numbers, {name}": pair for name, pair in ends(base(), FINITE).items()}
+    return pairs | ends(records, {"records": {"v": None}, "records, a key": {}})
+
+
+def planes(gaps: bool = False) -> Pairs:
+    """Two columns as one table."""
+    moved = ends(base(), NOT_FINITE if gaps else FINITE)
+    return {name: (np.column_stack([x, x]), np.column_stack([e, x])) for name, (x, e) in moved.items()}
+
+
+def _paired(pairs: Pairs, make: Callable[[Any], Any]) -> Pairs:
+    """The same pairs with something made of each side."""
+    return {name: (make(d), make(e)) for name, (d, e) in pairs.items()}
+
+
+def _sides(gaps: bool = False) -> Pairs:
+    return _paired(tables(gaps), lambda table: (table[0][:, 0], table[1]))
+
+
+def _vectors() -> Pairs:
+    return ends(np.array([0.5, 0.25]), {**FINITE, "NaN": np.nan})
+
+
+DATA: dict[str, Callable[[], Pairs]] = {
+    "numbers": numbers,
+    "any numbers": lambda: numbers() | missing(),
+    "gaps": gaps,
+    "times": times,
+    "flags": flags,
+    "labels": labels,
+    "containers": container_pairs,
+    "containers by group": lambda: _paired(container_pairs(), lambda labels: (np.zeros(len(labels)), labels)),
+    "by group": lambda: _paired(labels(), lambda labels: (np.arange(float(ROWS)) % 7, labels)),
+    "columns": lambda: {name: ({"a": d, "b": d}, {"a": e, "b": d}) for name, (d, e) in labels().items()},
+    "integers": lambda: ends(np.arange(ROWS) % 5, {str(v): v for v in (0, 7, -1, 2**62, -(2**63))}),
+    "plane": planes,
+    "plane with gaps": partial(planes, gaps=True),
+    "table": tables,
+    "table with gaps": partial(tables, gaps=True),
+    "sides": _sides,
+    "sides with gaps": partial(_sides, gaps=True),
+    "classes": classes,
+    "groups": groups,
+    "groups with gaps": partial(groups, gaps=True),
+    "values of groups": partial(groups, labels_move=False),
+    "proportion": lambda: ends(np.arange(400) % 2 == 0, {"another flag": True}),
+    "function": lambda: ends(base(), {**FINITE, **NOT_FINITE}),
+    "blocks": block_rows,
+    "number": lambda: {
+        **{f"{a} and {b}": (a, b) for a, b in ((0.0, 1.0), (-0.0, 0.0), (2**64, 2**64 + 1), (1e308, -1e308))},
+        "a number and NaN": (0.0, np.nan),
+        "wide integers": (np.array(2**63 - 1), np.array(-(2**63))),
+    },
+    "vector": _vectors,
+    "square": lambda: _paired(_vectors(), np.diag),
+    "scores": lambda: {
+        "a tie": ([3, 3, 0], [4, 2, 0]),
+        "huge": ([1e308, 0, 0], [-1e308, 0, 0]),
+        "NaN": ([1, 0, 0], [np.nan, 0, 0]),
+    },
+    "distance": lambda: {
+        "far": (("a", 9), ("a", 8)),
+        "near": (("a", 0), ("b", 0)),
+        "wide": (("a", 2**70), ("a", 2**70 - 1)),
+    },
+}
+VALUES = ("number", "vector", "square", "scores", "distance")
+"""What is a number of the data already: neighbours are the same whatever the adjacency, and move by any amount."""
+
+
+# ------------------------------------------------------------------------------------------------------ next to nobody
+
+
+def small_pairs(made: Declaration, secret: bool, people: bool) -> Pairs:
+    """Neighbours of next to nobody, as the data of a declared function. Missing values where it takes them."""
+    gone = np.nan if "missing" in made.allowed else 7.0
+
+    def rows(*values: float) -> Any:
+        return _shaped(made, values)
+
+    def owned(*values: float, owner: float = 0.0) -> PersonRows:
+        return PersonRows(_shaped(made, values), np.full(len(values), owner))
+
+    few = 0.5, 0.5, 0.5
+    if people and secret:
+        nobody = owned(*few, owner=np.nan)  # rows without an id are nobody's
+        return {"one person or nobody": (owned(*few), nobody), "one person or no rows": (owned(*few), owned())}
+    if people:
+        gaps = owned(gone, gone)
+        return {"one person, other rows": (owned(*few), owned(2.0)), "one person, missing": (owned(*few), gaps)}
+    if secret:
+        last: Pairs = {"one row or none": (rows(0.5), rows()), "two rows or one": (rows(0.5, 1.0), rows(0.5))}
+        return last | {"missing or not there": (rows(gone), rows())}
+    return {
+        "one row, another": (rows(0.5), rows(2.0)),
+        "one row, missing": (rows(0.5), rows(gone)),
+        "all missing but one": (rows(gone, gone, gone), rows(gone, gone, 0.5)),
+    }
+
+
+def _shaped(made: Declaration, rows: Sequence[float]) -> Any:
+    """Rows as the data arguments of a declared function."""
+    x, shape = np.array(rows, np.float64), made.reads.shape
+    if shape == "flags":
+        return x > 1
+    if shape in ("columns", "design"):
+        table = np.tile(x[:, None], (1, max(made.reads.least, 2)))
+        return (table, x) if shape == "design" else table
+    if shape == "labelled" or (shape == "sides" and made.reads.least == 2):
+        return x, np.ones(x.size) if shape == "labelled" else x
+    return x

@@ -1,15 +1,19 @@
-"""Neighbours chosen to tell a mechanism's secrets: columns where one person's rows matter as much as they can.
+"""Neighbours chosen to tell a mechanism's secrets: tables where one person's rows matter as much as they can.
 
-Every generator takes the adjacency that the promise is about: under SUBSTITUTE a person's rows take other values in D',
-under ADD_REMOVE they are missing from D'.
+Under SUBSTITUTE a person's rows take other values in D', under ADD_REMOVE they are missing from D'. Where a table has
+several columns, or is a frame, a list or a tuple (X, y), its last row is the one that differs. From such a pair follow
+the pair for ADD_REMOVE (`fewer`) and the pair of tables of people (`peopled`).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
+from uptack.audit.scenario import Pairs, PersonRows
 from uptack.errors import InvalidArgument
 from uptack.privacy import SUBSTITUTE, Adjacency
 
@@ -17,6 +21,8 @@ Floats = NDArray[np.float64]
 Columns = tuple[Floats, Floats]
 HUGE = 1e300
 TINY = 5e-324
+MORE = 4
+"""Rows of the person in question, where she has several."""
 
 
 def changed(d: Floats, rows: slice, value: float, relation: Adjacency = SUBSTITUTE) -> Columns:
@@ -68,13 +74,59 @@ def hostile(n: int, rank: int, relation: Adjacency = SUBSTITUTE) -> dict[str, Co
     }
 
 
-def lines(n: int, relation: Adjacency = SUBSTITUTE) -> dict[str, tuple[tuple[Floats, Floats], tuple[Floats, Floats]]]:
-    """Neighbouring tables (X, y) of n rows, X with one column, for regressions."""
-    x, rows = np.linspace(-1, 1, n), slice(0, relation.rows_per_person)
-    shapes = {"a point of leverage": (x, 2 * x, 1e9), "a constant column": (np.ones(n), np.zeros(n), 1.0)}
-    made = {}
-    for name, (column, response, value) in shapes.items():
-        a, a_prime = changed(column, rows, value, relation)
-        b, b_prime = changed(response, rows, -value, relation)
-        made[name] = ((a[:, None], b), (a_prime[:, None], b_prime))
+# ------------------------------------------------------------------------------------------- a last row that differs
+
+
+def ended(x: Any, value: Any) -> Any:
+    """The column with another last row."""
+    other = x.copy()
+    rows = other.iloc if hasattr(other, "iloc") else other
+    rows[-1] = value
+    return other
+
+
+def fewer(pairs: Pairs) -> Pairs:
+    """The same tables where the row in question is there, or not: for ADD_REMOVE."""
+    return {name: (e, taken(e, slice(-1))) for name, (_, e) in pairs.items()}
+
+
+def peopled(pairs: Pairs, secret: bool = False) -> Pairs:
+    """The same pairs for people; where their number is `secret`, she is there or not.
+
+    All other rows belong to people with two rows each. The last row is a person of her own, and on one side she has it
+    several times: so the number of rows and their weights differ between the neighbours too.
+    """
+    made: Pairs = {}
+    for i, (name, (d, e)) in enumerate(pairs.items()):
+        there, here = (1, MORE) if i % 2 else (MORE, 1)
+        made[name] = (_owned(e, there), _owned(e, 0)) if secret else (_owned(d, there), _owned(e, here))
     return made
+
+
+def _owned(data: Any, times: int) -> PersonRows:
+    """The last row so many times, all of them hers, and the others in twos."""
+    n = length(data)
+    rows = np.r_[np.arange(n - 1), np.full(times, n - 1)].astype(np.int64)
+    return PersonRows(taken(data, rows), np.where(rows == n - 1, n, rows // 2))
+
+
+def length(data: Any) -> int:
+    """The number of rows of a column, a frame, a dictionary of columns or a tuple of such."""
+    if isinstance(data, dict):
+        return length(next(iter(data.values())))
+    return length(data[0]) if isinstance(data, tuple) else len(data)
+
+
+def taken(data: Any, rows: NDArray[np.int64] | slice) -> Any:
+    """Some rows of it."""
+    if isinstance(data, dict):
+        return {key: taken(value, rows) for key, value in data.items()}
+    if isinstance(data, tuple):
+        return tuple(taken(part, rows) for part in data)
+    if isinstance(rows, slice):
+        return (data.iloc if hasattr(data, "iloc") else data)[rows]
+    if isinstance(data, list):
+        return [data[i] for i in rows.tolist()]
+    if hasattr(data, "iloc"):
+        return data.iloc[rows].reset_index(drop=True)
+    return data.take(rows) if hasattr(data, "take") and not isinstance(data, np.ndarray) else data[rows]

@@ -1,68 +1,149 @@
 """Planted faults: what an audit must find, one line each: a name, the scenario that it is looked for on, and what is
-wrong. A fault is planted at the account (`at`, `given`, `computed`) or by one patch; see `uptack.audit.seam`.
+wrong. A fault is planted at the account (`at`, `given`, `computed`) or by one patch; see `uptack.audit.planting`. Wrong
+code that takes more than a line comes first.
 """
 # ruff: noqa: E501 - one line a fault
 
 from __future__ import annotations
 
+import logging
 import math
+import sys
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from uptack.audit import fault_changes as wrong
-from uptack.audit.calls import ScenarioCall
+from uptack.audit.calls import call_of
 from uptack.audit.edge_tables import person_ranked
-from uptack.audit.exact_audit import ExactLaw
-from uptack.audit.exact_laws import broken_laws
-from uptack.audit.fit_faults import FIT_FAULTS
-from uptack.audit.patches import patched
-from uptack.audit.scenario import Scenario
-from uptack.audit.seam import (
+from uptack.audit.exact_laws import ExactLaw, broken_laws
+from uptack.audit.planting import (
     Plant,
     always,
     argument,
     at,
     before,
     computed,
-    following,
+    drawn,
     given,
     less,
     narrower,
     patch,
     power,
+    quieter,
     result,
     times,
 )
+from uptack.audit.scenario import Scenario
+from uptack.blocks.partition import equal_blocks
+from uptack.densities.fourier import DensityBox
 from uptack.discrete.categories import Capped
+from uptack.discrete.count_noise import SkewedLaplace
+from uptack.errors import InvalidArgument
 from uptack.mechanisms import laplace
+from uptack.multivariate.private_sums import LENGTH
+from uptack.multivariate.row_sums import equal
 from uptack.noise import IntegerLaplace
+from uptack.privacy import Privacy
 from uptack.reach.l_statistics import spread_ranks
 
 
-@dataclass(frozen=True)
-class PlantedFault:
-    """A fault by its name, the scenario on which it is looked for, and how it is planted."""
+class PlantedFault(NamedTuple):
+    """A fault by its name, the scenario on which it is looked for, and where it is planted."""
 
     name: str
     scenario: str | Scenario | ExactLaw
-    plant: Plant = nullcontext
+    plants: tuple[Plant, ...] = ()
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """For as long as it is there."""
+        with ExitStack() as stack:
+            for plant in self.plants:
+                stack.enter_context(plant())
+            yield
 
 
-HALF, ROOT_TWO = Fraction(1, 2), Fraction(14142136, 10**7)
-DECAY = "mechanisms.quantile_chain.chain_decay"
-WEIGHTS = "table.unit.PrivacyUnit.weights"
-COLUMN = "statistics.column_options.column"
-FAVOURITES = "table.memory.counts.favourites"
-CUTOFF = "noise.integer_laws.IntegerLaw.cutoff"
+# ------------------------------------------------------------------------------------------------- what a large row does
 
 
-def _center(boxes: Any) -> list[int]:
-    return [low for low, _ in boxes.boxes.ends(0)]
+def _largest(data: Any) -> float:
+    return float(np.max(np.nan_to_num(np.asarray(getattr(data, "values", data), np.float64)), initial=0.0))
+
+
+def _warn(x: Any, *_: Any) -> None:
+    if _largest(x) > 1e300:
+        warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)
+
+
+def _fail(x: Any, *_: Any) -> None:
+    if _largest(x) > 1e300:
+        raise InvalidArgument("x", "smaller", _largest(x))
+
+
+def _divide(x: Any, *_: Any) -> None:
+    if _largest(x) > 1e300:
+        raise ZeroDivisionError
+
+
+def _fail_behind(x: Any, *_: Any) -> None:
+    """An error whose text is harmless, with another one behind it."""
+    try:
+        _fail(x)
+    except InvalidArgument:
+        raise InvalidArgument("x", "other", "this") from None
+
+
+def _log(x: Any, *_: Any) -> None:
+    logging.getLogger("uptack").debug("the largest row is %s", _largest(x))
+
+
+def _show(x: Any, *_: Any) -> None:
+    if _largest(x) > 1e300:
+        sys.stderr.write("a large row\n")
+
+
+def _narrow(release: Any, x: Any, *_: Any) -> Any:
+    return replace(release, value=np.float32(release.value)) if release and _largest(x) > 1e300 else release
+
+
+def _note(release: Any, x: Any, *_: Any) -> Any:
+    return replace(release, notes=(f"{_largest(x):.3g}",)) if release else release
+
+
+# ------------------------------------------------------------------------------------------------ order statistics, tests
+
+
+def _anew(windows: Any, key: int) -> Any:
+    """The digits of a cell's rows, drawn again for every window that uses them."""
+    return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
+
+
+def _shares_of_a_bin(made: Any, *_: Any) -> Any:
+    """A bin of a tree whose targets are shares of its rows, which are secret."""
+    return replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows)
+
+
+def _counted_by_value(rows: Any, candidate: int) -> int:
+    """How many rows lie up to a candidate, all rows that are tied with it among them, whatever their digits."""
+    key = rows._cells.key_of(candidate)
+    rows._count({key})
+    return int(min(sum(rows._counted[key]), rows._present))
+
+
+def _cut_by_ranks(found: Any, made: Any, steps: int, chain: Any, rows: Any, start: int, *_: Any) -> Any:
+    """Knots of a tree, after which the next bins start at the ranks that were aimed at, not at the knots."""
+    return [(v, start + base) for (v, _), base in zip(found, made.bases, strict=True)]
+
+
+def _following(mechanism: Any, value: Any, draw: Any) -> Any:
+    """Noise whose scale follows what it is added to, by a millionth."""
+    size, law = abs(int(sum(int(v) for v in value))), mechanism.law
+    return draw(replace(mechanism, law=replace(law, scale=law.scale * (1 + Fraction(size % 1000, 10**6)))), value)
 
 
 def _public_cutoff(proposals: Any) -> Any:
@@ -70,11 +151,85 @@ def _public_cutoff(proposals: Any) -> Any:
     return tuple(replace(p, cutoff=math.floor(math.log(1 / p.test.delta)) + 1) for p in proposals)
 
 
-@contextmanager
-def _unguarded() -> Iterator[None]:
-    """A release that warns, and lets the warning out."""
-    with patched("uptack.registry.declaration.SILENCE", lambda _: nullcontext()), before(COLUMN, wrong.warn)():
-        yield
+# ------------------------------------------------------------------------------------------ rows, blocks, people, curves
+
+
+def _chosen_anew(n: int, blocks: int, entropy: Any) -> Any:
+    """Blocks that all n rows are dealt to evenly, so that one row more deals all of them anew."""
+    members, found = equal_blocks(n, blocks, entropy), np.empty(n, np.int64)
+    found[members[members >= 0]] = np.nonzero(members >= 0)[0]
+    return found
+
+
+def _paired_anew(n: int, slots: int, most: int, entropy: Any) -> Any:
+    """Pairs of all n rows, so that one row more deals all of them anew."""
+    places = equal(n, most, entropy)
+    return np.arange(places.shape[1]), places
+
+
+def _in_two_pairs(places: Any, *_: Any) -> Any:
+    """Each pair, and all of their first rows once more with those of the next pair."""
+    return np.hstack([places, [places[0], np.roll(places[0], 1)]])
+
+
+def _unbounded(columns: Any, radius: float = 0.0) -> Any:
+    """Rows as integers, up to four times as long as they may be."""
+    return np.rint(np.clip(columns * (LENGTH / (radius or 1.0)), -4.0 * LENGTH, 4.0 * LENGTH))
+
+
+def _rows_are_dealt(original: Any) -> Any:
+    """Blocks of rows in place of people: those of one person are in several."""
+
+    def scattered(blocks: Any, codes: Any) -> Any:
+        rows = np.concatenate(original(blocks, codes))
+        return [rows[i :: len(blocks)] for i in range(len(blocks))]
+
+    return scattered
+
+
+def _rows_change_slots(original: Any) -> Any:
+    """Rows have the slots of others: those of one person are in several blocks."""
+
+    def deal(rows: Any, *how: Any) -> Any:
+        for slots, lines in original(rows, *how):
+            yield np.concatenate([slots[i::7] for i in range(7)]), lines
+
+    return deal
+
+
+def _all_units_each(unit: Any, m: Any, least: Any = None) -> Any:
+    """Every row has all units of its person."""
+    return m * 0 + unit.most
+
+
+def _both_rising(epsilon: Any, relation: Any, rising: Any = Fraction(1, 2), most: int = 1) -> SkewedLaplace:
+    """Both sides of skewed noise with the larger share of ε."""
+    scale = 1 / (epsilon / (relation.rows_per_person * most) * max(rising, 1 - rising))
+    return SkewedLaplace(scale, scale)
+
+
+def _all_for_one_row(plan: Any, groups: int) -> Privacy:
+    """All of ε for each row of a person."""
+    return Privacy(plan.answers.exact_epsilon, plan.answers.exact_delta, plan.adjacency.one_added)
+
+
+def _bare_box(columns: Any, *_: Any) -> DensityBox:
+    """A box read off the data."""
+    ends = [(float(line.min()), float(line.max()) + 1) for line in columns.rows().in_memory().lines]
+    return DensityBox(*(tuple(side) for side in zip(*ends, strict=True)))
+
+
+def _bare_width(columns: Any, *_: Any) -> Any:
+    """A bandwidth read off the data."""
+    return (float(np.std(columns.rows().in_memory().lines[0])) / 5,), np.array([[0.0, 1.0]])
+
+
+def _largest_shown(original: Any) -> Any:
+    """Fits of all blocks with the largest response of all rows in them."""
+    return lambda x, y, *rest, **options: original(x, y, *rest, **options) + np.abs(y).max()
+
+
+# ------------------------------------------------------------------------------------------------- releases of one's own
 
 
 def _own_bounds(rows: Any, entropy: Any) -> Any:
@@ -91,174 +246,207 @@ OWN_BOUNDS = Scenario("a mean of one's own", _own_bounds, lambda: {"": (np.zeros
 EACH_COORDINATE = Scenario("a vector of one's own", _printed_vector, lambda: {"": (8 * [0.0], 8 * [1.0])})
 RANKED_ROWS = Scenario(
     "superiority of people's rows",
-    ScenarioCall("uptack.superiority", {"epsilon": 20, "groups": (1, 0)}),
+    call_of("uptack.superiority", {"epsilon": 20, "groups": (1, 0)}),
     lambda: {"": person_ranked(label=True)},
 )
 
-# fmt: off
-ORDER_STATISTICS = (
-    PlantedFault("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
-    PlantedFault("boxes: the true median", "median", computed("InverseDraw", _center)),
-    PlantedFault("boxes: ⊥ by the true number of rows", "median, few rows", given("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
-    PlantedFault("reach: rows a person ignored", "median, 2 rows", always("account.Account.rows", 1)),
-    PlantedFault("chain: e^(-ε/4g) for e^(-ε/8g)", "quartiles", argument(DECAY, 0, times(Fraction(2)))),
-    PlantedFault("chain: rows a person ignored", "quartiles, 2 rows", argument(DECAY, 1, lambda g: 1)),
-    PlantedFault("chain: digits of their own in each window", "many quantiles of one value", patch("statistics.quantile_trees.WindowRows._digits", lambda f: wrong.anew)),
-    PlantedFault("chain: a vector that is not drawn", "quartiles", computed("ChainDraw", lambda chain: (sorted(int(e[1]) for e in chain.edges), None))),
-    PlantedFault("tree: digits of their own in each window", "quantiles of one value by a tree", patch("statistics.quantile_trees.WindowRows._digits", lambda f: wrong.anew)),
-    PlantedFault("tree: each tier at all of ε", "quantiles by a tree", argument(DECAY, 0, times(Fraction(2)))),
-    PlantedFault("tree: rows a person ignored", "quantiles by a tree, 2 rows", argument(DECAY, 1, lambda g: 1)),
-    PlantedFault("tree: gaps that are shares of a bin's rows", "quantiles by a tree", result("mechanisms.quantile_tree.Tree._bin", wrong.shares_of_a_bin)),
-    PlantedFault("tree: bins that start at ranks, not at knots", "quantiles by a tree", result("mechanisms.quantile_tree._drawn", wrong.cut_by_ranks)),
-    PlantedFault("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.quantile_trees.WindowRows.up_to", lambda f: wrong.counted_by_value)),
-    PlantedFault("ecdf: a replaced row counted as one move", "distribution", always("statistics.ecdf._moved", 1)),
-    PlantedFault("ecdf: the same where rows are dropped", "distribution, drop", always("statistics.ecdf._moved", 1)),
-    PlantedFault("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.ecdf.RunningNoise.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
-    PlantedFault("ecdf: running counts without noise", "distribution", computed("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
-    PlantedFault("secret n: the true number of rows", "mean, add/remove", patch("statistics.column_options.noisy_size", lambda f: lambda n, law, account: n)),
-    PlantedFault("secret n: in a density", "density, add/remove", patch("statistics.column_options.noisy_size", lambda f: lambda n, law, account: n)),
-    PlantedFault("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument("statistics.column_options.noisy_size", 1, narrower())),
-    PlantedFault("secret n: ranks of a range that don't follow", "spread, add/remove", patch("statistics.scales.steady_ranks", lambda f: spread_ranks)),
-    PlantedFault("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", following("IntegerNoise", "law")),
-    PlantedFault("⊥: a secret weight that moves by three steps", "median, few rows", result("statistics.statistic.Statistic.room", lambda room, *_: 3 * room)),
-    PlantedFault("mean: sensitivity of one row a person", "mean, 2 rows", at("IntegerNoise", law=narrower())),
-    PlantedFault("mean: noise at twice its ε", "mean", at("IntegerNoise", law=narrower())),
-    PlantedFault("mean: an anchor at twice its ε", "mean", at("WeightedDraw", rho=power(2))),
-    PlantedFault("mean: rows a person ignored by the anchor", "mean, 2 rows", at("WeightedDraw", rho=power(2))),
-    PlantedFault("mean: the best anchor, not drawn", "mean", computed("WeightedDraw", lambda v: v.keys[int(np.argmin(v.scores))])),
-    PlantedFault("mean: sums without noise", "mean", computed("IntegerNoise", lambda v: v)),
-    PlantedFault("sum: a count that weighs nothing", "sum, add/remove", argument("statistics.moments.sensitivity", 2, lambda count: 0)),
-    PlantedFault("variance: a fourth moment that may be 16", "variance", patch("statistics.variances.fourth_powers", lambda f: lambda *a, **k: [16 * v for v in f(*a, **k)])),
-    PlantedFault("variance: a fourth moment at 1.5 of its ε, which other stages leave", "variance", at("IntegerNoise", 5, law=narrower(Fraction(3, 2)))),
-    PlantedFault("TM: a tenth of its noise", "TM", at("NoisyMean", bound=less(100))),
-    PlantedFault("TM: Lap(1) whatever ε is, as printed", "TM", result("mechanisms.dwork_lei.NoisyMean.noise", lambda noise: replace(noise, law=IntegerLaplace(Fraction(1, 100) * noise.law.scale)))),
-)
-RANKS = (
-    PlantedFault("tau: noise for half of the pairs", "tau", at("IntegerNoise", law=narrower())),
-    PlantedFault("tau: a secret number of rows in the denominator only", "tau, add/remove", result("ranks.correlations._whole", lambda made, *_: 2 * made)),
-    PlantedFault("superiority: a heavier weight", "superiority, down", result("ranks.superiority.weight", lambda h, *_: 5 * h / 4)),
-    PlantedFault("superiority: labels that stay", "superiority, over", always("ranks.superiority.labels_are_public", True)),
-    PlantedFault("difference: rows that stay in their group", "difference, both medians", always("ranks.contrasts.Contrast.together", False)),
-    PlantedFault("shift: half of the pairs", "shift, down", result("ranks.contrasts.step", lambda made, *_: made / 2)),
-    PlantedFault("several groups: noise for half of the move", "several groups", at("IntegerNoise", law=narrower())),
-)
-TESTS = (
-    PlantedFault("ptr: a threshold off by one", "median, ptr", result("mechanisms.ptr.Proposal.threshold", lambda t: t - 1)),
-    PlantedFault("ptr: a cutoff for 10δ", "median, ptr", argument(CUTOFF, 1, lambda d: min(10 * d, HALF))),
-    PlantedFault("ptr: noise of scale ε", "spread, ptr", result("mechanisms.ptr.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
-    PlantedFault("ptr: noise of scale ε, at the edge of the test", "drawn: median, ptr", result("mechanisms.ptr.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
-    PlantedFault("ptr: no test", "median, ptr, a jump", always("mechanisms.ptr.diameter", lambda low, high: True)),
-    PlantedFault("ptr: Algorithm 12's printed threshold", "drawn: spread, ptr", at("TestedAnswer", proposals=_public_cutoff)),
-    PlantedFault("ptr: an answer without its noise", "median, ptr, a small move", patch("mechanisms.ptr.calibrated_laplace", lambda f: lambda bound, eps, size: (IntegerLaplace(Fraction(1, 10**6)), f(bound, eps, size)[1]))),
-    PlantedFault("A_dist: a lead for a distance", "mode", patch("mechanisms.stability.gap_distance", lambda f: lambda gap, *_: int(gap))),
-    PlantedFault("A_dist: a threshold off by one", "drawn: unstable value", result(CUTOFF, lambda t, *_: t - 1)),
-    PlantedFault("A_dist: no test", "drawn: unstable value", computed("StabilityTest", lambda v: v[0])),
-    PlantedFault("Hampel: no test", "robust, two lines", computed("CellTest", lambda v: 0)),
-    PlantedFault("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=less(1000))),
-    PlantedFault("Hampel: half its sensitivity", "robust, a clear fit", result("regression.hampel_test.RowTest.sensitivity", lambda s: s // 2)),
-    PlantedFault("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.hampel_fit.normalised", wrong.scaled_by_all)),
-)
-BLOCKS = (
-    PlantedFault("vector median at 8ε", "vector median", at("InverseDraw", rho=power(8))),
-    PlantedFault("blocks: rows in two blocks counted once", "block median, twice", argument("blocks.subsample._task", 2, lambda moves: 1)),
-    PlantedFault("blocks: rows are shared", "blocks of records, trusted", patch("blocks.block_copies.fresh", lambda f: lambda data, rows: [data[i] for i in rows.tolist()])),
-    PlantedFault("blocks: the types of the whole table", "blocks of texts", patch("blocks.block_copies.fresh", lambda f: lambda data, rows: data[rows])),
-    PlantedFault("blocks: state is kept", "blocks in turn", patch("blocks.process_isolation.apart", lambda f: lambda jobs, **_: [job.answer() for job in jobs])),
-    PlantedFault("stable value: half its sensitivity", "stable value", at("StabilityTest", sensitivity=lambda s: s // 2)),
-    PlantedFault("A_samp: a quarter of the subsamples of a row", "A_samp", argument("blocks.stable_values.released_mode", 1, lambda m: m // 4)),
-)
-FUNCTIONS = (
-    PlantedFault("density: half its sensitivity", "density", result("kernels.kernel.KernelSum.sensitivity", lambda s, *_: s / 2)),
-    PlantedFault("density: without the root of 2", "density", result("kernels.kernel.KernelSum.sensitivity", lambda s, *_: s / ROOT_TWO)),
-    PlantedFault("density: a bandwidth off the data", "density, private bandwidth", patch("densities.kernel_density._private_bandwidths", lambda f: wrong.bare_width)),
-    PlantedFault("functions: half the noise", "function", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
-    PlantedFault("functions: coordinates without noise", "function", computed("NoisyCoordinates", lambda v: v)),
-    PlantedFault("spectral: half its sensitivity", "spectral", result("kernels.spectral_release.FourierBasis.sensitivity", lambda s, *_: s / 2)),
-    PlantedFault("ball noise ÷ 2", "moments, Gamma noise", result("densities.caratheodory.BallNoise.scale", times(HALF))),
-    PlantedFault("Carathéodory noise ÷ 10", "moments, Carathéodory noise", result("densities.caratheodory.CaratheodoryNoise.scale", times(Fraction(1, 10)))),
-    PlantedFault("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.caratheodory.LaplaceNoise.scale", times(Fraction(1, 3)))),
-    PlantedFault("moments: sums without noise", "moments, Gamma noise", computed("NoisyMoments", lambda v: v)),
-    PlantedFault("moments: a box off the data", "moments, private box", patch("densities.fourier.private_box", lambda f: wrong.bare_box)),
-    PlantedFault("kernel machine ÷ 2", "kernel machine", argument("kernels.machine_release._released", 1, less())),
-)
-NOISE_AND_TABLES = (
-    PlantedFault("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
-    PlantedFault("Laplace noise that is left out", "Laplace noise", computed("GridMechanism", lambda v: v)),
-    PlantedFault("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
-    PlantedFault("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=less())),
-    PlantedFault("K-norm noise for another body", "K-norm noise", at("NormMechanism", scale=less(ROOT_TWO))),
-    PlantedFault("matrix noise for half a sensitivity", "matrix noise", at("MatrixLaplace", theta=less())),
-    PlantedFault("exponential mechanism without the 2", "exponential mechanism", at("NoisyChoice", rate=times(Fraction(2)))),
-    PlantedFault("noisy max without the 2", "noisy max", at("NoisyChoice", rate=times(Fraction(2)))),
-    PlantedFault("noisy max: the true one", "noisy max", computed("NoisyChoice", lambda scores: int(np.argmax(scores[::-1])))),
-    PlantedFault("histogram: half its scale under SUBSTITUTE", "histogram", argument("discrete.count_noise.cell_noise", 0, times(Fraction(2)))),
-    PlantedFault("sparse cells: both sides at 0.7ε", "sparse cells", patch("discrete.count_noise.cell_noise", lambda f: wrong.both_rising)),
-    PlantedFault("sparse cells: noise ÷ 2", "sparse cells", at("SparseCells", law=narrower())),
-    PlantedFault("margins: each at all of ε", "margins", at("IntegerNoise", law=narrower())),
-    PlantedFault("optimal count: a row of the table off by one", "optimal count", given("TableDraw", lambda true: 2 * true - 4)),
-    PlantedFault("screen: a cap off by g", "categories, 2 rows", result("discrete.categories.capped", lambda c, law, delta, g: Capped(law, max(c.most - g, 0)))),
-    PlantedFault("screen: every category shown as it is", "categories", computed("Screen", lambda table: (tuple(table[0]), table[1]))),
-    PlantedFault("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._Plan.each", lambda f: wrong.all_for_one_row)),
-    PlantedFault("R_H: Lap(h/ε) on each coordinate, as printed", EACH_COORDINATE),
-    PlantedFault("mean: bounds read off the data", OWN_BOUNDS),
-)
-PEOPLE = (
-    PlantedFault("people: rows that weigh one each", "histogram of shares, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: categories of rows that weigh one each", "categories of shares, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: a median of rows that weigh one each", "median, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: densities of rows that weigh one each", "density, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: moments of rows that weigh one each", "moments, Laplace noise, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: a cap that is not applied", "count of rows, people", patch("table.memory.counts.up_to", lambda f: wrong.without_a_cap)),
-    PlantedFault("people: counted by their rows", "count, people", patch("table.memory.counts.up_to", lambda f: wrong.without_a_cap)),
-    PlantedFault("people: units of half a person", "histogram, people", argument("discrete.count_noise.cell_noise", "most", lambda m: m // 2)),
-    PlantedFault("people: a screen for half a person", "categories, people", argument("discrete.categories.capped", 2, lambda g: g // 2)),
-    PlantedFault("people: rows of one in two blocks", "block median, people", patch("blocks.partition.rows_of", wrong.rows_are_dealt)),
-    PlantedFault("people: rows of one in two blocks of a regression", "short cut, people", patch("table.memory.rows.MemoryRows.deal", wrong.rows_change_slots)),
-    PlantedFault("people: gradients of rows that weigh one each", "linear, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: directions of rows that weigh one each", "scatter, people", patch(WEIGHTS, lambda f: wrong.all_units_each)),
-    PlantedFault("people: a machine of rows that weigh one each", "kernel machine, people", result("kernels.machine_release._weights", lambda made, *_: made if made is None else made * 0 + 1)),
-    PlantedFault("people: ranks of rows", "tau, people", patch("table.memory.per_person.numbers", lambda f: lambda values, *_: values)),
-    PlantedFault("people: in each of their groups", "unknown groups, one each, people", argument(FAVOURITES, 2, lambda g: 9)),
-    PlantedFault("people: in each of their cells", "histogram, any, people", argument(FAVOURITES, 2, lambda g: 9)),
-    PlantedFault("people: noise for one cell of several", "histogram, any, people", argument("discrete.count_noise.cell_noise", "most", lambda m: 1)),
-    PlantedFault("people: all of ε in each of two groups", "groups, two each, people", argument("grouping._Plan.each", 1, lambda g: 1)),
-    PlantedFault("people: a list of groups for one group each", "unknown groups, two each, people", argument("grouping._Plan.screen", 1, lambda g: 1)),
-    PlantedFault("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(Fraction(2)))),
-    PlantedFault("people: the fewest cells that anybody has", "histogram, people", computed("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
-    PlantedFault("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry.options._proved", None)),
-)
+
+# ------------------------------------------------------------------------------------------------------------ the faults
+
+HALF, ROOT_TWO = Fraction(1, 2), Fraction(14142136, 10**7)
+DECAY = "mechanisms.quantile_chain.chain_decay"
+WEIGHTS = "table.unit.PrivacyUnit.weights"
+COLUMN = "statistics.column_options.column"
+FAVOURITES = "table.memory.counts.favourites"
+CUTOFF = "noise.integer_laws.IntegerLaw.cutoff"
+SIZE = "statistics.column_options.noisy_size"
+DIGITS = "statistics.rank_windows.WindowRows._digits"
 HUGE = "uptack.median(epsilon=20) on numbers"
 SECRET_SESSION = "session: uptack.median(epsilon=20, adjacency=Adjacency('add/remove')) on numbers"
+FIT_DRAWS = {"linear": 9, "Poisson": 12, "quantile": 14, "logistic": 12, "scatter": 5}
+"""How many draws each fit makes on the table of `uptack.audit.edge_tables.moves`."""
+STILL = {("quantile", 11)}
+"""Draws that none of its moves reaches: how far lengths are beyond a quantile, where they hardly differ."""
+
+# fmt: off
+ORDER_STATISTICS = (
+    ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
+    ("boxes: the true median", "median", computed("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
+    ("boxes: ⊥ by the true number of rows", "median, few rows", given("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
+    ("reach: rows a person ignored", "median, 2 rows", always("account.Account.rows", 1)),
+    ("chain: e^(-ε/4g) for e^(-ε/8g)", "quartiles", argument(DECAY, 0, times(2))),
+    ("chain: rows a person ignored", "quartiles, 2 rows", argument(DECAY, 1, lambda g: 1)),
+    ("chain: digits of their own in each window", "many quantiles of one value", patch(DIGITS, lambda f: _anew)),
+    ("chain: a vector that is not drawn", "quartiles", computed("ChainDraw", lambda chain: (sorted(int(e[1]) for e in chain.edges), None))),
+    ("tree: digits of their own in each window", "quantiles of one value by a tree", patch(DIGITS, lambda f: _anew)),
+    ("tree: each tier at all of ε", "quantiles by a tree", argument(DECAY, 0, times(2))),
+    ("tree: rows a person ignored", "quantiles by a tree, 2 rows", argument(DECAY, 1, lambda g: 1)),
+    ("tree: gaps that are shares of a bin's rows", "quantiles by a tree", result("mechanisms.quantile_tree.Tree._bin", _shares_of_a_bin)),
+    ("tree: bins that start at ranks, not at knots", "quantiles by a tree", result("mechanisms.quantile_tree._drawn", _cut_by_ranks)),
+    ("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.rank_windows.WindowRows.up_to", lambda f: _counted_by_value)),
+    ("ecdf: a replaced row counted as one move", "distribution", always("statistics.ecdf._moved", 1)),
+    ("ecdf: the same where rows are dropped", "distribution, drop", always("statistics.ecdf._moved", 1)),
+    ("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.running_noise.RunningNoise.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
+    ("ecdf: running counts without noise", "distribution", computed("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
+    ("secret n: the true number of rows", "mean, add/remove", patch(SIZE, lambda f: lambda n, law, account: n)),
+    ("secret n: in a density", "density, add/remove", patch(SIZE, lambda f: lambda n, law, account: n)),
+    ("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument(SIZE, 1, narrower())),
+    ("secret n: ranks of a range that don't follow", "spread, add/remove", patch("statistics.ranges.steady_ranks", lambda f: spread_ranks)),
+    ("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", drawn("IntegerNoise", _following)),
+    ("⊥: a secret weight that moves by three steps", "median, few rows", result("statistics.statistic.Statistic.room", lambda room, *_: 3 * room)),
+    ("mean: sensitivity of one row a person", "mean, 2 rows", at("IntegerNoise", law=narrower())),
+    ("mean: noise at twice its ε", "mean", at("IntegerNoise", law=narrower())),
+    ("mean: an anchor at twice its ε", "mean", at("WeightedDraw", rho=power(2))),
+    ("mean: rows a person ignored by the anchor", "mean, 2 rows", at("WeightedDraw", rho=power(2))),
+    ("mean: the best anchor, not drawn", "mean", computed("WeightedDraw", lambda v: v.keys[int(np.argmin(v.scores))])),
+    ("mean: sums without noise", "mean", computed("IntegerNoise", lambda v: v)),
+    ("sum: a count that weighs nothing", "sum, add/remove", argument("statistics.frame_sums.sensitivity", 2, lambda count: 0)),
+    ("variance: a fourth moment that may be 16", "variance", patch("statistics.variances.fourth_powers", lambda f: lambda *a, **k: [16 * v for v in f(*a, **k)])),
+    ("variance: a fourth moment at 1.5 of its ε, which other stages leave", "variance", at("IntegerNoise", 5, law=narrower(Fraction(3, 2)))),
+    ("TM: a tenth of its noise", "TM", at("NoisyMean", bound=less(100))),
+    ("TM: Lap(1) whatever ε is, as printed", "TM", result("mechanisms.dwork_lei.NoisyMean.noise", lambda noise: replace(noise, law=IntegerLaplace(Fraction(1, 100) * noise.law.scale)))),
+)
+RANKS = (
+    ("tau: noise for half of the pairs", "tau", at("IntegerNoise", law=narrower())),
+    ("tau: a secret number of rows in the denominator only", "tau, add/remove", result("ranks.tau._whole", lambda made, *_: 2 * made)),
+    ("superiority: a heavier weight", "superiority, down", result("ranks.superiority_weight.weight", lambda h, *_: 5 * h / 4)),
+    ("superiority: labels that stay", "superiority, over", always("ranks.superiority.labels_are_public", True)),
+    ("difference: rows that stay in their group", "difference, both medians", always("ranks.contrast_draws.Contrast.together", False)),
+    ("shift: half of the pairs", "shift, down", result("ranks.two_sample_shift.step", lambda made, *_: made / 2)),
+    ("several groups: noise for half of the move", "several groups", at("IntegerNoise", law=narrower())),
+)
+TESTS = (
+    ("ptr: a threshold off by one", "median, ptr", result("mechanisms.ptr.Proposal.threshold", lambda t: t - 1)),
+    ("ptr: a cutoff for 10δ", "median, ptr", argument(CUTOFF, 1, lambda d: min(10 * d, HALF))),
+    ("ptr: noise of scale ε", "spread, ptr", result("mechanisms.ptr.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
+    ("ptr: noise of scale ε, at the edge of the test", "median, ptr, drawn", result("mechanisms.ptr.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
+    ("ptr: no test", "median, ptr, a jump", always("mechanisms.ptr.diameter", lambda low, high: True)),
+    ("ptr: Algorithm 12's printed threshold", "spread, ptr, drawn", at("TestedAnswer", proposals=_public_cutoff)),
+    ("ptr: an answer without its noise", "median, ptr, a small move", patch("mechanisms.ptr.calibrated_laplace", lambda f: lambda bound, eps, size: (IntegerLaplace(Fraction(1, 10**6)), f(bound, eps, size)[1]))),
+    ("A_dist: a lead for a distance", "mode", patch("mechanisms.stability.gap_distance", lambda f: lambda gap, *_: int(gap))),
+    ("A_dist: a threshold off by one", "release if unstable", result(CUTOFF, lambda t, *_: t - 1)),
+    ("A_dist: no test", "release if unstable", computed("StabilityTest", lambda v: v[0])),
+    ("Hampel: no test", "robust, two lines", computed("CellTest", lambda v: 0)),
+    ("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=less(1000))),
+    ("Hampel: half its sensitivity", "robust, a clear fit", result("regression.hampel_test.RowTest.sensitivity", lambda s: s // 2)),
+    ("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.hampel_fit.normalised", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
+)
+BLOCKS = (
+    ("vector median at 8ε", "vector median", at("InverseDraw", rho=power(8))),
+    ("blocks: rows in two blocks counted once", "block median, twice", argument("blocks.subsample._task", 2, lambda moves: 1)),
+    ("blocks: rows are shared", "blocks of records, trusted", patch("blocks.block_copies.fresh", lambda f: lambda data, rows: [data[i] for i in rows.tolist()])),
+    ("blocks: the types of the whole table", "blocks of texts", patch("blocks.block_copies.fresh", lambda f: lambda data, rows: data[rows])),
+    ("blocks: state is kept", "blocks in turn", patch("blocks.process_isolation.apart", lambda f: lambda jobs, **_: [job.answer() for job in jobs])),
+    ("stable value: half its sensitivity", "stable value", at("StabilityTest", sensitivity=lambda s: s // 2)),
+    ("A_samp: a quarter of the subsamples of a row", "A_samp", argument("blocks.stable_values.released_mode", 1, lambda m: m // 4)),
+)
+FUNCTIONS = (
+    ("density: half its sensitivity", "density", result("kernels.kernel.KernelSum.sensitivity", lambda s, *_: s / 2)),
+    ("density: without the root of 2", "density", result("kernels.kernel.KernelSum.sensitivity", lambda s, *_: s / ROOT_TWO)),
+    ("density: a bandwidth off the data", "density, private bandwidth", patch("densities.kernel_density._private_bandwidths", lambda f: _bare_width)),
+    ("functions: half the noise", "function", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
+    ("functions: coordinates without noise", "function", computed("NoisyCoordinates", lambda v: v)),
+    ("spectral: half its sensitivity", "spectral", result("kernels.spectral_release.FourierBasis.sensitivity", lambda s, *_: s / 2)),
+    ("ball noise ÷ 2", "moments, Gamma noise", result("densities.caratheodory.BallNoise.scale", times(HALF))),
+    ("Carathéodory noise ÷ 10", "moments, Carathéodory noise", result("densities.caratheodory.CaratheodoryNoise.scale", times(Fraction(1, 10)))),
+    ("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.caratheodory.LaplaceNoise.scale", times(Fraction(1, 3)))),
+    ("moments: sums without noise", "moments, Gamma noise", computed("NoisyMoments", lambda v: v)),
+    ("moments: a box off the data", "moments, private box", patch("densities.fourier.private_box", lambda f: _bare_box)),
+    ("kernel machine ÷ 2", "kernel machine", argument("kernels.machine_release._released", 1, less())),
+)
+NOISE_AND_TABLES = (
+    ("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
+    ("Laplace noise that is left out", "Laplace noise", computed("GridMechanism", lambda v: v)),
+    ("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.additive_noise.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
+    ("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=less())),
+    ("K-norm noise for another body", "K-norm noise", at("NormMechanism", scale=less(ROOT_TWO))),
+    ("matrix noise for half a sensitivity", "matrix noise", at("MatrixLaplace", theta=less())),
+    ("exponential mechanism without the 2", "exponential mechanism", at("NoisyChoice", rate=times(2))),
+    ("noisy max without the 2", "noisy max", at("NoisyChoice", rate=times(2))),
+    ("noisy max: the true one", "noisy max", computed("NoisyChoice", lambda scores: int(np.argmax(scores[::-1])))),
+    ("histogram: half its scale under SUBSTITUTE", "histogram", argument("discrete.count_noise.cell_noise", 0, times(2))),
+    ("sparse cells: both sides at 0.7ε", "sparse cells, adaptive", patch("discrete.count_noise.cell_noise", lambda f: _both_rising)),
+    ("sparse cells: noise ÷ 2", "sparse cells, adaptive", at("SparseCells", law=narrower())),
+    ("margins: each at all of ε", "margins", at("IntegerNoise", law=narrower())),
+    ("optimal count: a row of the table off by one", "minimax count", given("TableDraw", lambda true: 2 * true - 4)),
+    ("screen: a cap off by g", "categories, 2 rows", result("discrete.categories.capped", lambda c, law, delta, g: Capped(law, max(c.most - g, 0)))),
+    ("screen: every category shown as it is", "categories", computed("Screen", lambda table: (tuple(table[0]), table[1]))),
+    ("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._Plan.each", lambda f: _all_for_one_row)),
+    ("R_H: Lap(h/ε) on each coordinate, as printed", EACH_COORDINATE),
+    ("mean: bounds read off the data", OWN_BOUNDS),
+)
+PEOPLE = (
+    ("people: rows that weigh one each", "histogram of shares, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: categories of rows that weigh one each", "categories of shares, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: a median of rows that weigh one each", "median, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: densities of rows that weigh one each", "density, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: moments of rows that weigh one each", "moments, Laplace noise, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: a cap that is not applied", "count of rows, people", patch("table.memory.counts.up_to", lambda f: lambda rows, most: int(rows.sum()))),
+    ("people: counted by their rows", "count, people", patch("table.memory.counts.up_to", lambda f: lambda rows, most: int(rows.sum()))),
+    ("people: units of half a person", "histogram, people", argument("discrete.count_noise.cell_noise", "most", lambda m: m // 2)),
+    ("people: a screen for half a person", "categories, people", argument("discrete.categories.capped", 2, lambda g: g // 2)),
+    ("people: rows of one in two blocks", "block median, people", patch("blocks.partition.rows_of", _rows_are_dealt)),
+    ("people: rows of one in two blocks of a regression", "short cut, people", patch("table.memory.rows.MemoryRows.deal", _rows_change_slots)),
+    ("people: gradients of rows that weigh one each", "linear, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: directions of rows that weigh one each", "scatter, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: a machine of rows that weigh one each", "kernel machine, people", result("kernels.machine_release._weights", lambda made, *_: made if made is None else made * 0 + 1)),
+    ("people: ranks of rows", "tau, people", patch("table.memory.per_person.numbers", lambda f: lambda values, *_: values)),
+    ("people: in each of their groups", "unknown groups, one each, people", argument(FAVOURITES, 2, lambda g: 9)),
+    ("people: in each of their cells", "histogram, any, people", argument(FAVOURITES, 2, lambda g: 9)),
+    ("people: noise for one cell of several", "histogram, any, people", argument("discrete.count_noise.cell_noise", "most", lambda m: 1)),
+    ("people: all of ε in each of two groups", "groups, two each, people", argument("grouping._Plan.each", 1, lambda g: 1)),
+    ("people: a list of groups for one group each", "unknown groups, two each, people", argument("grouping._Plan.screen", 1, lambda g: 1)),
+    ("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(2))),
+    ("people: the fewest cells that anybody has", "histogram, people", computed("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
+    ("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry.options._proved", None)),
+)
 OBSERVABLE = (
-    PlantedFault("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.values.kinds.canonical", lambda f: lambda value: value)),
-    PlantedFault("a warning", HUGE, _unguarded),
-    PlantedFault("a row in an error", HUGE, before(COLUMN, wrong.fail)),
-    PlantedFault("an error of another library", HUGE, before(COLUMN, wrong.divide)),
-    PlantedFault("an error behind the error", HUGE, before(COLUMN, wrong.fail_behind)),
-    PlantedFault("a line in the log", HUGE, before(COLUMN, wrong.log)),
-    PlantedFault("a line on the screen", HUGE, before(COLUMN, wrong.show)),
-    PlantedFault("a dtype that follows one row", HUGE, result("statistics.quantiles.median", wrong.narrow)),
-    PlantedFault("a note", HUGE, result("statistics.quantiles.median", wrong.note)),
-    PlantedFault("a session shows a secret number of rows", SECRET_SESSION, result("session.session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
+    ("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.values.kinds.canonical", lambda f: lambda value: value)),
+    ("a warning", HUGE, patch("registry.guard.SILENCE", lambda _: nullcontext()), before(COLUMN, _warn)),
+    ("a row in an error", HUGE, before(COLUMN, _fail)),
+    ("an error of another library", HUGE, before(COLUMN, _divide)),
+    ("an error behind the error", HUGE, before(COLUMN, _fail_behind)),
+    ("a line in the log", HUGE, before(COLUMN, _log)),
+    ("a line on the screen", HUGE, before(COLUMN, _show)),
+    ("a dtype that follows one row", HUGE, result("statistics.quantiles.median", _narrow)),
+    ("a note", HUGE, result("statistics.quantiles.median", _note)),
+    ("a session shows a secret number of rows", SECRET_SESSION, result("session.session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
 )
 SAMPLERS = (
-    PlantedFault("noise that is not added", "drawn: count", patch("noise.lattices.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise))),
-    PlantedFault("integer Laplace noise of half its scale", "drawn: count", patch("noise.integer_laplace.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e))),
-    PlantedFault("Gaussian noise of a third of its scale", "drawn: Gaussian noise", patch("noise.integer_gaussian.IntegerGaussian.draw", lambda f: lambda law, size, e: f(type(law)(law.variance / 9), size, e))),
-    PlantedFault("Laplace noise as a float", "drawn: Laplace noise", patch("noise.lattices.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1)),
-    PlantedFault("a draw at four times its ε", "drawn: median", argument("noise.coins.pick", 0, lambda logs: 4 * logs)),
-    PlantedFault("screen: a cutoff below the cap", "drawn: categories", result("discrete.categories.Screen.cutoff", lambda t: t - 4)),
-    PlantedFault("a Gamma variable of another shape", "drawn: Gamma noise", patch("mechanisms.additive_noise.gamma_variable", lambda f: lambda us: f(us[:1]))),
-    PlantedFault("a matrix whose noise is halved", "drawn: matrix Laplace noise", patch("mechanisms.matrix_laplace.normals", lambda f: lambda us: [v / 2 for v in f(us)])),
-    PlantedFault("noisy max: the first of those that say heads", "drawn: exponential mechanism", patch("mechanisms.exponential._coins", lambda f: lambda scores, rate, which, e: scores[which] == scores.max())),
-    PlantedFault("a table of probabilities drawn from without its row", "drawn: minimax count", patch("discrete.count_mechanism.TableDraw.draw", lambda f: lambda self, true, e: true)),
+    ("noise that is not added", "count", patch("noise.lattices.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise))),
+    ("integer Laplace noise of half its scale", "count", patch("noise.integer_laplace.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e))),
+    ("Gaussian noise of a third of its scale", "Gaussian noise", patch("noise.integer_gaussian.IntegerGaussian.draw", lambda f: lambda law, size, e: f(type(law)(law.variance / 9), size, e))),
+    ("Laplace noise as a float", "Laplace noise", patch("noise.lattices.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1)),
+    ("a draw at four times its ε", "median, drawn", argument("noise.coins.pick", 0, lambda logs: 4 * logs)),
+    ("screen: a cutoff below the cap", "categories", result("discrete.categories.Screen.cutoff", lambda t: t - 4)),
+    ("a Gamma variable of another shape", "Gamma noise", patch("mechanisms.additive_noise.gamma_variable", lambda f: lambda us: f(us[:1]))),
+    ("a matrix whose noise is halved", "matrix noise", patch("mechanisms.matrix_laplace.normals", lambda f: lambda us: [v / 2 for v in f(us)])),
+    ("noisy max: the first of those that say heads", "exponential mechanism", patch("mechanisms.exponential._coins", lambda f: lambda scores, rate, which, e: scores[which] == scores.max())),
+    ("a table of probabilities drawn from without its row", "minimax count", patch("discrete.count_mechanism.TableDraw.draw", lambda f: lambda self, true, e: true)),
 )
 EXACT = (
-    PlantedFault("coins: a digit twice, as of two threads", "coins: e^-2 and 1", patch("noise.coins.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)))),
-    *(PlantedFault(law.name, law) for law in broken_laws()),
+    ("coins: a digit twice, as of two threads", "coins: e^-2 and 1", patch("noise.coins.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)))),
+    *((law.name, law) for law in broken_laws()),
+)
+FITS = (
+    ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
+    ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.block_fits.fit_blocks", _largest_shown)),
+    ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.partition.chosen_blocks", lambda f: _chosen_anew)),
+    ("short cut: standard errors at 3ε", "short cut, standard errors", at("InverseDraw", 2, rho=power(3))),
+    ("linear: one row of three", "linear, 3 rows", result("multivariate.bounded.moved", lambda m, *_: m // 3)),
+    ("linear: rows as long as they are", "linear, a row that moves", patch("multivariate.bounded.bounded", lambda f: _unbounded)),
+    ("linear: variances in a quarter of their unit", "linear, a row that moves", result("regression.private_sums.shares_of", lambda whole, *_: 4 * whole)),
+    ("linear: the true number of rows", "linear, add/remove", patch("statistics.column_options.noisy_size", lambda f: lambda n, law, account: n)),
+    ("linear: lengths of one row of three", "linear, 3 rows", always("account.Account.rows", 1)),
+    ("quantile: lengths of one row of three", "quantile, 3 rows", always("account.Account.rows", 1)),
+    ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.pairs.chosen", lambda f: _paired_anew)),
+    ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.pairs.equal", _in_two_pairs)),
+    *((f"{fit}: noise of draw {k} ÷ 4", f"{fit}, a row that moves", quieter(k, 4)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL),
 )
 
-FAULTS = (
+LINES: tuple[tuple[Any, ...], ...] = (
     *ORDER_STATISTICS, *RANKS, *TESTS, *BLOCKS, *FUNCTIONS, *NOISE_AND_TABLES, *PEOPLE, *OBSERVABLE, *SAMPLERS, *EXACT,
-    *(PlantedFault(*line) for line in FIT_FAULTS),
-)  # fmt: skip
+    *FITS,
+)
+# fmt: on
+FAULTS = tuple(PlantedFault(name, where, tuple(plants)) for name, where, *plants in LINES)

@@ -1,10 +1,9 @@
 """The price of a release between two neighbours: whether its mechanisms get what their theorems ask for.
 
-A release is a chain of mechanisms, each with a theorem: if what it is given moves by at most so much between
-neighbours, a draw costs at most its loss. All of them draw at one place (`uptack.account.Account.draw`), so an audit
-can see what they are given. The release is run on D, and every draw is recorded. Then it is run on D', and each
-mechanism is made to *repeat what of its output is public*. So all that follows from outputs is the same, and what the
-mechanisms are given can be compared step by step.
+A release is a chain of mechanisms, each with a theorem: if its input moves by at most so much between neighbours, a
+draw costs at most its loss. All of them draw at one place (`uptack.account.Account.draw`), so an audit sees their
+inputs. The release is run on D, and every draw is recorded. Then it is run on D', where each mechanism *repeats what of
+its output is public*. So all that follows from outputs is the same, and inputs can be compared step by step.
 
 1. The mechanisms are the same, with the same law, sensitivity and loss: these are public numbers.
 2. Each move has a price by the theorem of its mechanism, which is at most the loss that was stated for it.
@@ -18,69 +17,21 @@ mechanism says: that is for `uptack.audit.draws`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from uptack.account import AssumptionFailed, Mechanism, observed_by
+from uptack.audit.replay import TapeEntropy
 from uptack.audit.scenario import Pair, Scenario
-from uptack.audit.tape import CoupledTape
 from uptack.privacy import Privacy, cost
 from uptack.release import NoReply, Release
 
 ROUNDING = 1e-6
-"""By what part a price may be above what is claimed: prices are computed in floats."""
-
-
-class OtherCourse(Exception):
-    """The second run came to another mechanism than the first: the course of events depends on the data."""
-
-
-@dataclass(frozen=True)
-class Draw:
-    """One draw: the mechanism, what it was given, what came out, and how far the tape was read after it."""
-
-    mechanism: Mechanism[Any, Any]
-    value: Any
-    output: Any
-    asked: int
-
-    @property
-    def name(self) -> str:
-        """The kind of the mechanism."""
-        return type(self.mechanism).__name__
-
-
-@dataclass
-class Recorder:
-    """An observer that writes every draw down. With the draws of another run it repeats their outputs."""
-
-    tape: CoupledTape
-    repeats: Sequence[Draw] | None = None
-    draws: list[Draw] = field(default_factory=list)
-    astray: str = ""
-
-    def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
-        """The output to go on with."""
-        held = value.copy() if isinstance(value, np.ndarray) else value  # the release may go on to change it
-        output = draw() if self.repeats is None else self._repeat(mechanism)
-        self.draws.append(Draw(mechanism, held, output, self.tape.asked))
-        return output
-
-    def _repeat(self, mechanism: Mechanism[Any, Any]) -> Any:
-        assert self.repeats is not None
-        place = len(self.draws)
-        first = self.repeats[place] if place < len(self.repeats) else None
-        if first is None or type(first.mechanism) is not type(mechanism):
-            self.astray = f"{type(mechanism).__name__} in the place of {first.name if first else 'the end'}"
-            raise OtherCourse(self.astray)
-        if look(first.mechanism) != look(mechanism):
-            self.astray = f"draw {place + 1}, {first.name}: {_difference(first.mechanism, mechanism)}"
-            raise OtherCourse(self.astray)
-        self.tape.asked = first.asked
-        return mechanism.public(first.output)
+"""The relative excess of a price that is allowed: prices are computed in floats."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +65,14 @@ class Prices:
         return sum(draw.price for draw in self.draws)
 
 
+def price(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
+    """What is wrong with the mechanisms inside of a release between these neighbours; nothing, if all theorems apply.
+
+    An error is no problem of theirs: replays see it.
+    """
+    return list(prices(scenario, pair, seed).problems)
+
+
 def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
     """What a scenario costs between these neighbours."""
     tape = CoupledTape(seed)
@@ -122,56 +81,47 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
     results: list[Any] = []
     for recorder, data in zip((first, second), pair, strict=True):
         tape.rewind()
+        error = ""
         with observed_by(recorder):
             try:
                 results.append(scenario.result(data, tape))
-            except Exception as error:
-                if recorder.astray:
-                    return Prices(problems=(f"another course of events: {recorder.astray}",))
-                return Prices(error=f"{type(error).__name__}: {error}")
-            if recorder.astray:
-                return Prices(problems=(f"another course of events: {recorder.astray}",))
+            except Exception as raised:
+                error = f"{type(raised).__name__}: {raised}"
+        if recorder.diverged:
+            return Prices(problems=(f"another course of events: {recorder.diverged}",))
+        if error:
+            return Prices(error=error)
     claims = claims_of(results[0])
     if claims is None:
         return Prices()  # random differential privacy is about other neighbours
-    return _priced(first.draws, second.draws, claims, results, scenario)
-
-
-def price(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
-    """What is wrong with the mechanisms inside of a release between these neighbours; nothing, if all theorems apply.
-
-    An error is no problem of theirs: it is for replays to see.
-    """
-    return list(prices(scenario, pair, seed).problems)
-
-
-def _priced(
-    draws: list[Draw], draws_prime: list[Draw], claims: list[Privacy], results: list[Any], scenario: Scenario
-) -> Prices:
     claimed = min(sum(claim.epsilon for claim in claims), scenario.epsilon)
     problems, priced = [], []
-    for place, (one, other) in enumerate(zip(draws, draws_prime, strict=False)):
-        mechanism, where = one.mechanism, f"draw {place + 1}, {one.name}"
-        allowed = cost(mechanism.loss, claims[0].adjacency).epsilon
+    for place, (one, other) in enumerate(zip(first.draws, second.draws, strict=False)):
+        where = f"draw {place + 1}, {type(one.mechanism).__name__}"
+        allowed = cost(one.mechanism.loss, claims[0].adjacency).epsilon
         try:
             with np.errstate(all="ignore"):
-                found = mechanism.price(one.value, other.value, one.output)
+                found = one.mechanism.price(one.value, other.value, one.output)
         except AssumptionFailed as failed:
             problems.append(f"{where}: {failed}")
             continue
         except OverflowError:  # further than floats go
             found = math.inf
-        priced.append(PricedDraw(mechanism, one.value, other.value, found, allowed))
-        if not found <= allowed * (1 + ROUNDING) + 1e-12:
+        priced.append(PricedDraw(one.mechanism, one.value, other.value, found, allowed))
+        if not _within(found, allowed):
             problems.append(f"{where}: costs ε = {found:.4g} of {allowed:.4g}")
     total = sum(draw.price for draw in priced)
-    if not total <= claimed * (1 + ROUNDING) + 1e-12:
+    if not _within(total, claimed):
         problems.append(f"costs ε = {total:.4g} of {claimed:.4g} claimed")
-    if len(draws) != len(draws_prime):
-        problems.append("another course of events: some mechanisms were not asked")
+    if len(first.draws) != len(second.draws):
+        problems.append("another course of events: some mechanisms were not drawn")
     elif look(results[0]) != look(results[1]):
         problems.append("the result depends on the data past all mechanisms")
     return Prices(tuple(priced), claimed, tuple(dict.fromkeys(problems)))
+
+
+def _within(found: float, allowed: float) -> bool:
+    return found <= allowed * (1 + ROUNDING) + 1e-12
 
 
 def claims_of(result: Any) -> list[Privacy] | None:
@@ -183,7 +133,84 @@ def claims_of(result: Any) -> list[Privacy] | None:
     return [claim] if isinstance(claim, Privacy) else None
 
 
-# ------------------------------------------------------------------------------------------------- what can be seen
+# ----------------------------------------------------------------------------------------------------------- recording
+
+
+class Draw(NamedTuple):
+    """One draw: the mechanism, its input and its output, and how far the tape was read after it."""
+
+    mechanism: Mechanism[Any, Any]
+    value: Any
+    output: Any
+    requests: int
+
+
+@dataclass
+class Recorder:
+    """An observer that writes every draw down. With the draws of another run it repeats their outputs.
+
+    `diverged` says where the second run came to another mechanism than the first: the course of events then depends on
+    the data.
+    """
+
+    tape: CoupledTape
+    repeats: Sequence[Draw] | None = None
+    draws: list[Draw] = field(default_factory=list)
+    diverged: str = ""
+
+    def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
+        """The output to go on with."""
+        held = value.copy() if isinstance(value, np.ndarray) else value  # the release may go on to change it
+        output = draw() if self.repeats is None else self._repeat(mechanism, self.repeats)
+        self.draws.append(Draw(mechanism, held, output, self.tape.requests))
+        return output
+
+    def _repeat(self, mechanism: Mechanism[Any, Any], repeats: Sequence[Draw]) -> Any:
+        place, kind = len(self.draws), type(mechanism).__name__
+        first = repeats[place] if place < len(repeats) else None
+        if first is None or type(first.mechanism) is not type(mechanism):
+            self.diverged = f"{kind} in the place of {type(first.mechanism).__name__ if first else 'the end'}"
+        elif look(first.mechanism) != look(mechanism):
+            pairs = [(f.name, getattr(first.mechanism, f.name), getattr(mechanism, f.name)) for f in fields(mechanism)]
+            other = "; ".join(f"{name} is {a} or {b}" for name, a, b in pairs if look(a) != look(b))
+            self.diverged = f"draw {place + 1}, {kind}: {other[:200]}"
+        if first is None or self.diverged:
+            raise RuntimeError(self.diverged)  # the run ends here, and the rim may hide why
+        self.tape.requests = first.requests
+        return mechanism.public(first.output)
+
+
+class CoupledTape(TapeEntropy):
+    """A tape on which random columns belong to rows, as the theorems about them couple neighbours.
+
+    Columns of random integers start alike wherever they are drawn: the blocks that rows go to. The rows of a cell get
+    the first digits of one sequence, so where a neighbour has one row more in a cell, all others have the same digits.
+    The digits of a cell that are drawn a second time are others.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._cells: dict[int, int] = {}
+
+    def rewind(self) -> None:
+        """Begin again, for the run on the neighbour."""
+        self.requests = 0
+        self._cells.clear()
+
+    def integers(self, bound: int, size: int) -> NDArray[np.int64]:
+        """The first of one sequence for each bound."""
+        stream = np.random.Generator(np.random.Philox(key=[self.seed, bound % (1 << 61)]))
+        return stream.integers(bound, size=size, dtype=np.int64)
+
+    def digits(self, bound: int, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of one sequence for each cell."""
+        digits = np.zeros(keys.size, np.int64)
+        for key in np.unique(keys).tolist():
+            times, rows = self._cells.get(key, 0), keys == key
+            self._cells[key] = times + 1
+            stream = np.random.Generator(np.random.Philox(key=[self.seed + ((times + 1) << 32), key % (1 << 63)]))
+            digits[rows] = stream.integers(bound, size=np.count_nonzero(rows), dtype=np.int64)
+        return digits
 
 
 def look(value: Any) -> Any:
@@ -201,24 +228,9 @@ def look(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [look(part) for part in value]
     if callable(value) and not isinstance(value, type):
-        return getattr(value, "__qualname__", type(value).__name__), *_closure(value)
+        cells = getattr(value, "__closure__", None) or ()
+        return getattr(value, "__qualname__", type(value).__name__), *(look(cell.cell_contents) for cell in cells)
     text = repr(value)
     if " object at 0x" in text and hasattr(value, "__dict__"):
         return type(value).__name__, look(vars(value))
     return type(value).__name__, text
-
-
-def _closure(function: Any) -> Iterable[Any]:
-    cells = getattr(function, "__closure__", None) or ()
-    return [look(cell.cell_contents) for cell in cells]
-
-
-def _difference(one: Any, other: Any) -> str:
-    return "; ".join(_differences(one, other))[:200]
-
-
-def _differences(one: Any, other: Any) -> Iterator[str]:
-    for f in fields(one):
-        a, b = getattr(one, f.name), getattr(other, f.name)
-        if look(a) != look(b):
-            yield f"{f.name} is {a} or {b}"

@@ -13,12 +13,19 @@ Pair = tuple[Any, Any]
 Pairs = dict[str, Pair]
 MAY_REFUSE = frozenset({"⊥"})
 COUNTED = frozenset({"⊥", "stamps"})
-"""Where the number of rows is secret, ⊥ and what it advises follow from a released one."""
+"""Where the number of rows is secret, ⊥ and its advice follow from a released number."""
 LABELS = frozenset({"labels", "type"})
 
 
+class PersonRows(NamedTuple):
+    """Rows, and the person whom each belongs to."""
+
+    rows: Any
+    ids: Any
+
+
 class Shown(NamedTuple):
-    """A call that is made by `result`, and what a session or a ledger has to show afterwards, whatever came of it."""
+    """A call that is made by `result`, and what a session or a ledger shows afterwards, whatever came of it."""
 
     result: Callable[[], Any]
     show: Callable[[], Any]
@@ -29,9 +36,9 @@ class Scenario:
     """A release, `call(data, entropy)`, and pairs of neighbours by name.
 
     `may` names what is part of the value: "⊥" where a test decides whether there is a reply, "labels" and "type" where
-    they are what is released, "stamps" where they are worked out from a released number of rows. `function` and
-    `options` say what it covers. `draws` is how many draws of each mechanism are made on each side where its sampler is
-    to be looked at. `priced` is False where neighbours are further apart than the caller has stated.
+    they are released, "stamps" where they follow from a released number of rows. `function` and `options` say what the
+    scenario covers. `draws` is the number of draws of each mechanism on each side, where samplers are audited too.
+    `priced` is False where neighbours are further apart than the caller has stated.
     """
 
     name: str
@@ -45,11 +52,10 @@ class Scenario:
 
     @property
     def epsilon(self) -> float:
-        """The ε that was asked for; infinite where the claim is all there is."""
-        asked = self.options.get("epsilon")
-        return math.inf if asked is None else float(asked)
+        """The ε of the request; infinite where only the result states one."""
+        return float(self.options.get("epsilon", math.inf))
 
     def result(self, data: Any, entropy: Entropy) -> Any:
-        """What comes of the call; of a session's, what the request gets."""
+        """The result of the call; of a call in a session, that of the request."""
         made = self.call(data, entropy)
         return made.result() if isinstance(made, Shown) else made

@@ -254,11 +254,12 @@ def _fits() -> list[Scenario]:
     rest = np.delete(np.arange(2 * N), [0, N])  # a zero of each group: both medians jump
     groups: dict[str, Any] = {"rows_per_person": 2, "f": "uptack.median", **SECRET}
     people = (x, by), (x[rest], by[rest])
+    far = tables.placed((1e9, 1e12), (1e9, -1e12))
     across, classed, counted, moves = tables.across(), tables.classed(), tables.counted(), tables.moves()
     return [
         edge("short cut", short, tables.split(), block_fit="ols", blocks=N, **plain),
         edge("short cut, huber", short, tables.split(far=50.0), blocks=60, **plain),
-        edge("short cut, round coordinates", short, across, epsilon=9, coordinates="scatter", block_fit="hampel"),
+        edge("short cut, round coordinates", short, far, epsilon=9, coordinates="scatter", block_fit="hampel"),
         edge("short cut, standard errors", short, tables.line(240), blocks=120, standard_errors=True, **plain),
         edge("short cut, add/remove", short, tables.removed(tables.line(240)), **SECRET, **plain),
         edge("robust", robust, tables.line(400), **test),

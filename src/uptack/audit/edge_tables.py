@@ -201,7 +201,7 @@ def person_line(n: int = 240) -> Any:
     """A noisy line of people with two rows each, and one of them far off, with more."""
     x, y = noisy_line(2 * n)
     rest = x[2:], y[2:]
-    return person(rest, np.repeat(np.arange(n - 1), 2), list(zip(x[:2], y[:2], strict=True)), [(1.0, 50.0)] * MORE)
+    return person(rest, np.repeat(np.arange(n - 1), 2), list(zip(x[:2], y[:2], strict=True)), [(1.0, -50.0)] * MORE)
 
 
 def person_across(n: int = 2500, secret: bool = False) -> Any:

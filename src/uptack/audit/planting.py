@@ -7,11 +7,13 @@ others replace one function wherever it is bound. A path that leads nowhere is a
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -171,17 +173,42 @@ def before(path: str, look: Callable[..., None]) -> Plant:
 
 
 def owner_of(path: str) -> Place:
-    """The module or class that a dotted path leads to, and the last name of it."""
-    parts = path.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
+    """The module or class of what a path names, and its last name.
+
+    A module may be left out where one module of its room alone defines the name. So faults stay where they are when
+    modules are merged.
+
+    >>> owner_of("uptack.mechanisms.Proposal.threshold")
+    (<class 'uptack.mechanisms.ptr.Proposal'>, 'threshold')
+    """
+    root, *names, last = path.split(".")
+    owner: Any = importlib.import_module(root)
+    for name in names:
         try:
-            owner: Any = importlib.import_module(".".join(parts[:cut]))
+            owner = importlib.import_module(f"{owner.__name__}.{name}")
         except ModuleNotFoundError:
-            continue
-        for part in parts[cut:-1]:
-            owner = getattr(owner, part)
-        return owner, parts[-1]
-    raise ModuleNotFoundError(path)
+            owner = getattr(_definer(owner, name), name)
+    return _definer(owner, last), last
+
+
+def _definer(owner: Any, name: str) -> Any:
+    """The owner itself if it has the name, or the one module of it that defines the name."""
+    if hasattr(owner, name) or not isinstance(owner, ModuleType):
+        return owner
+    found = [one for one in _modules(owner) if getattr(vars(one).get(name), "__module__", None) == one.__name__]
+    if len(found) != 1:
+        raise AttributeError(f"{len(found)} modules of {owner.__name__} define {name}")
+    return found[0]
+
+
+@cache
+def _modules(room: ModuleType) -> list[ModuleType]:
+    """All modules of a room that can be imported."""
+    found = []
+    for module in pkgutil.walk_packages(getattr(room, "__path__", ()), f"{room.__name__}."):
+        with suppress(ImportError):
+            found.append(importlib.import_module(module.name))
+    return found
 
 
 @contextmanager
@@ -194,7 +221,7 @@ def patched(path: str, change: How) -> Iterator[None]:
     'nothing'
     """
     owner, name = owner_of(path)
-    found = getattr(owner, name)  # which loads what is loaded when it is used
+    found = getattr(owner, name)  # which loads what is loaded when it is used, and fails where nothing has the name
     original = vars(owner).get(name, found)
     other = change(original)
     places = _bound(original) if isinstance(owner, ModuleType) else [(owner, name)]

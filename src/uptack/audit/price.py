@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from uptack.account import AssumptionFailed, Mechanism, observed_by
 from uptack.audit.replay import TapeEntropy
 from uptack.audit.scenario import Pair, Scenario
-from uptack.privacy import Privacy, cost
+from uptack.privacy import Privacy, cost, gaussian_epsilon, gaussian_noise_multiplier
+from uptack.privacy.loss import Gaussian, Loss
 from uptack.release import NoReply, Release
 
 ROUNDING = 1e-6
@@ -61,8 +62,18 @@ class Prices:
 
     @property
     def total(self) -> float:
-        """The sum of all prices."""
-        return sum(draw.price for draw in self.draws)
+        """The sum of all prices. Gaussian draws of one loss are one Gaussian vector, of which squared moves add up."""
+        vectors: dict[Loss, list[float]] = {}
+        for draw in self.draws:
+            vectors.setdefault(draw.mechanism.loss, []).append(draw.price)
+        return sum(_joint(loss, [price for price in parts if price]) for loss, parts in vectors.items())
+
+
+def _joint(loss: Loss, parts: list[float]) -> float:
+    if not isinstance(loss, Gaussian) or len(parts) < 2 or math.inf in parts:
+        return sum(parts)
+    squares = sum(1 / gaussian_noise_multiplier(part, loss.delta) ** 2 for part in parts)
+    return float(gaussian_epsilon(1 / math.sqrt(squares), loss.delta))
 
 
 def price(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
@@ -110,7 +121,7 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
         priced.append(PricedDraw(one.mechanism, one.value, other.value, found, allowed))
         if not _within(found, allowed):
             problems.append(f"{where}: costs ε = {found:.4g} of {allowed:.4g}")
-    total = sum(draw.price for draw in priced)
+    total = Prices(tuple(priced)).total
     if not _within(total, claimed):
         problems.append(f"costs ε = {total:.4g} of {claimed:.4g} claimed")
     if len(first.draws) != len(second.draws):

@@ -171,7 +171,7 @@ def table_of(data: Any, second: str = "y") -> dict[str, Any]:
         return table_of(data.rows, second) | {"id": data.ids, "at": np.arange(len(data.ids))}
     if isinstance(data, tuple):
         x, *more = data
-        return table_of(x) | dict(zip((second, "by"), more, strict=False))
+        return table_of(x) | dict(zip(("y", "by") if len(more) == 2 else (second,), more, strict=True))
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return {f"x{i}" if i else "x": column for i, column in enumerate(data.T)}
     return {"x": data}

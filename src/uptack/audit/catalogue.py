@@ -211,7 +211,8 @@ def options_of(declaration: Declaration) -> set[str]:
     'rows_per_person']
     """
     names = {option.name for option in declaration.options if not option.required} - {"entropy"}
-    return names - REFUSED.get(declaration.name, set())
+    only_people = {"groups_per_person"} if declaration.people is False else set()
+    return names - REFUSED.get(declaration.name, set()) - only_people
 
 
 def release_functions() -> dict[str, set[str]]:

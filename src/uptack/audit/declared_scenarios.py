@@ -230,7 +230,7 @@ def data_kinds(made: Declaration, options: Options, people: bool = False) -> Ite
     shape, gaps = made.reads.shape, " with gaps" if "missing" in options else ""
     column = shape in ("column", "sides", "columns") and made.reads.least == 1
     if options.get("by"):
-        yield {"design": "table"}.get(shape, "by group")
+        yield "table" if shape == "design" else "by group" if shape != "sides" or column else "sides by group"
     elif column or "above" in options:
         yield "gaps" if gaps else "numbers"
     elif shape == "categories":

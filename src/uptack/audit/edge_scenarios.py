@@ -72,6 +72,7 @@ def _counts() -> list[Scenario]:
     both = np.repeat([0, 1], [N - 2, 2]), np.repeat([0, 1], [N, 0])
     columns = {"a": cells, "b": cells}, {"a": moved, "b": moved}
     few = np.repeat([3, 7], [6, 3]), np.repeat([3, 7], [5, 4])
+    crossed = (np.tile([0, 1], 30), np.repeat([0, 1], 30)), (np.tile([0, 1], 30), np.r_[np.repeat([0, 1], 30)[:-1], 0])
     sparse: dict[str, Any] = {"domain_size": 16, **ONE}
     tabled = {"minimax count": minimax_count_mechanism(8, 1), "optimal count": optimal_count_mechanism(8, 1)}
     return [
@@ -81,6 +82,7 @@ def _counts() -> list[Scenario]:
         edge("categories", "histogram", changed(np.zeros(12), slice(0, 1), 1.0), delta=0.02, **ONE),
         edge("categories at the cutoff", "histogram", two_values(20, 8), delta=0.02, **ONE),
         edge("categories, 2 rows", "histogram", both, delta=DELTA, rows_per_person=2),
+        edge("independence", "chi_square", crossed, levels=((0, 1), (0, 1))),
         edge("sparse cells", "sparse_histogram", few, cutoff=4, **sparse),
         edge("sparse cells, adaptive", "sparse_histogram", few, rule="adaptive", **sparse),
         edge("margins", "margins", columns, domain=Domain({"a": 3, "b": 3}), through="direct"),

@@ -263,6 +263,7 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "containers": container_pairs,
     "containers by group": lambda: _paired(container_pairs(), lambda labels: (np.zeros(len(labels)), labels)),
     "by group": lambda: _paired(labels(), lambda labels: (np.arange(float(ROWS)) % 7, labels)),
+    "sides by group": lambda: _paired(labels(), lambda labels: (np.arange(ROWS) % 2, np.arange(ROWS) % 2, labels)),
     "columns": lambda: {name: ({"a": d, "b": d}, {"a": e, "b": d}) for name, (d, e) in labels().items()},
     "integers": lambda: ends(np.arange(ROWS) % 5, {str(v): v for v in (0, 7, -1, 2**62, -(2**63))}),
     "plane": planes,

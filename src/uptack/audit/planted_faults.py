@@ -367,6 +367,7 @@ NOISE_AND_TABLES = (
     ("histogram: half its scale under SUBSTITUTE", "histogram", argument("discrete.cell_noise", 0, times(2))),
     ("sparse cells: both sides at 0.7ε", "sparse cells, adaptive", patch("discrete.cell_noise", lambda f: _both_rising)),
     ("sparse cells: noise ÷ 2", "sparse cells, adaptive", at("SparseCells", law=narrower())),
+    ("independence: cells at 2ε", "independence", at("IntegerNoise", law=narrower())),
     ("margins: each at all of ε", "margins", at("IntegerNoise", law=narrower())),
     ("optimal count: a row of the table off by one", "minimax count", given("TableDraw", lambda true: 2 * true - 4)),
     ("screen: a cap off by g", "categories, 2 rows", result("discrete.capped", lambda c, law, delta, g: Capped(law, max(c.most - g, 0)))),

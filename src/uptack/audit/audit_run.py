@@ -177,5 +177,6 @@ def _load(state: Path | None) -> dict[str, Finding]:
         with contextlib.suppress(json.JSONDecodeError):
             held = json.loads(line)
             if held.pop("code") == digest():
-                known[held.pop("task")] = Finding(**held)
+                task = held.pop("task")
+                known[task] = Finding(**held)
     return known

@@ -21,7 +21,8 @@ from uptack.multivariate.row_sums import Sample, Squares, Vectors
 from uptack.noise import SeededEntropy
 from uptack.regression import block_assignment, formulas
 from uptack.table import search, snapshots
-from uptack.table.engine import connection, held, rows
+from uptack.table.engine import connection, rows
+from uptack.table.engine import table as engine_table
 from uptack.table.engine.rows import BatchLayout, EngineRows
 from uptack.table.engine.table import EngineTable
 from uptack.table.opening import open_table
@@ -37,7 +38,7 @@ NAMES = ["y", "plain", "whole", "gaps", "odd", "flag"]
 @pytest.fixture(autouse=True)
 def streamed(monkeypatch):
     """Small tables are not read into memory either."""
-    monkeypatch.setattr(held, "COLUMN", 0)
+    monkeypatch.setattr(engine_table, "COLUMN", 0)
 
 
 def table(n=ROWS):
@@ -126,7 +127,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
     monkeypatch.setattr(EngineRows, "in_memory", None)
     monkeypatch.setattr(block_assignment, "TOGETHER", 1000)
     apply = BatchLayout.apply
-    monkeypatch.setattr(BatchLayout, "apply", lambda self, f, batch: apply(self, loads(cloudpickle.dumps(f)), batch))
+    monkeypatch.setattr(BatchLayout, "apply", lambda self, f, *rest: apply(self, loads(cloudpickle.dumps(f)), *rest))
     assert shown(kept, ask) == in_memory(ask)
 
 

@@ -10,7 +10,7 @@ import uptack as ut
 from tests.answers import part
 from uptack.report.profile import plan, profile
 from uptack.table import snapshots
-from uptack.table.engine import held
+from uptack.table.engine import table as engine_table
 from uptack.table.engine.rows import EngineRows
 from uptack.table.engine.table import EngineTable
 from uptack.table.memory.order import Selection, selected
@@ -84,14 +84,14 @@ def test_the_same_bits_as_from_memory_and_from_the_engine(tmp_path, asked, monke
     here = made(ut.open(table, entropy=ut.SeededEntropy(3)))
     once = made(put(tmp_path, "parquet", table))
     few = len(asked)
-    monkeypatch.setattr(held, "COLUMN", 0)
+    monkeypatch.setattr(engine_table, "COLUMN", 0)
     streamed = made(put(tmp_path, "parquet", table))
     assert len(asked) > 3 * few
     assert here == once == streamed
 
 
 def test_what_is_held_is_bounded_by_the_number_of_rows(tmp_path, asked, monkeypatch):
-    monkeypatch.setattr(held, "ALL", 2 * 16 * ROWS)
+    monkeypatch.setattr(engine_table, "ALL", 2 * 16 * ROWS)
     names = [f"c{i}" for i in range(4)]
     session = put(tmp_path, "parquet", pa.table({name: np.arange(float(ROWS)) for name in names}))
     with session.source.snapshot():
@@ -106,7 +106,7 @@ def test_groups_of_a_large_table_stay_with_the_engine(tmp_path, monkeypatch):
     """Else the number of rows in a group, which is secret, would decide what is read."""
     table = put(tmp_path, "parquet", rows()).source
     assert isinstance(part(table, "ward", "north").column("cost").rows, MemoryRows)
-    monkeypatch.setattr(held, "COLUMN", 8 * ROWS - 1)
+    monkeypatch.setattr(engine_table, "COLUMN", 8 * ROWS - 1)
     assert isinstance(part(table, "ward", "nowhere").column("cost").rows, EngineRows)
     assert isinstance(table.column("cost").drop().rows, EngineRows)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.answers import categories, matrix, part_size
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import search
-from uptack.table.engine import held
+from uptack.table.engine import table as engine_table
 from uptack.table.engine.files import guess_types
 from uptack.table.engine.order import QueryScans
 from uptack.table.opening import open_table
@@ -129,7 +129,7 @@ def test_sorted_files(tmp_path, monkeypatch):
     """A sample of whole vectors of a sorted file is a poor one: the answer is the same, and stays small."""
     rows, fetched = np.sort(np.random.default_rng(2).normal(size=400_000)), []
     pyarrow.parquet.write_table(pa.table({"x": rows}), tmp_path / "sorted.parquet", row_group_size=20_000)
-    monkeypatch.setattr(held, "COLUMN", 20_000)
+    monkeypatch.setattr(engine_table, "COLUMN", 20_000)
     monkeypatch.setattr(search, "FETCHED", 20_000)
     monkeypatch.setattr(search, "SMALL", 20_000)
     fetch = QueryScans.fetch

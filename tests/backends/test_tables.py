@@ -12,7 +12,7 @@ from tests.backends.tables import ROWS, TEXTS, floats, keys
 from uptack import SeededEntropy
 from uptack.errors import InvalidArgument
 from uptack.table import search
-from uptack.table.engine import held
+from uptack.table.engine import table as engine_table
 from uptack.table.exact_sum import exact_sum
 from uptack.table.memory.table import MemoryTable
 from uptack.table.opening import open_table
@@ -42,7 +42,7 @@ def of_array(values: np.ndarray):
 @pytest.fixture
 def few(monkeypatch):
     """Samples and fetches so small that a table of 600 rows needs several, which is not read into memory either."""
-    monkeypatch.setattr(held, "COLUMN", 0)
+    monkeypatch.setattr(engine_table, "COLUMN", 0)
     monkeypatch.setattr(search, "SMALL", 100)
     monkeypatch.setattr(search, "FETCHED", 150)
 

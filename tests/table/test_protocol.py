@@ -11,7 +11,8 @@ import pytest
 
 from tests.table.questions import CONDITIONS, PERSON, Comparison, made, narrowed
 from uptack.table import search
-from uptack.table.engine import held, rows
+from uptack.table.engine import rows
+from uptack.table.engine import table as engine_table
 from uptack.table.engine.rows import EngineRows
 from uptack.table.memory import order
 from uptack.table.memory.rows import MemoryRows
@@ -24,7 +25,7 @@ from uptack.table.values.kinds import LARGEST
 def place(request, monkeypatch):
     """Small tables in memory, and in the engine with searches of several rounds or of one."""
     if request.param != "held":
-        monkeypatch.setattr(held, "COLUMN", 0)
+        monkeypatch.setattr(engine_table, "COLUMN", 0)
     if request.param == "few at a time":
         for name in ("SMALL", "FETCHED"):
             monkeypatch.setattr(search, name, 60)

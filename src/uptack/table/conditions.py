@@ -172,9 +172,8 @@ def _condition(name: str, kind: Kind, what: Any, form: Form | None) -> Condition
         if not _alike(low, high):
             raise InvalidArgument(_at(name), "two numbers or two texts for 'between'", checks.describe(value), FIX)
         return Condition(name, compared, operation, (low, high), form)
-    return Condition(
-        name, compared, operation, (_value(name, kind, value, form, missing=operation not in ORDER),), form
-    )
+    only = _value(name, kind, value, form, missing=operation not in ORDER)
+    return Condition(name, compared, operation, (only,), form)
 
 
 def _at(name: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.csv.rules import Types
-from uptack.table.engine import connection, files, partial
+from uptack.table.engine import connection, expressions, files
 from uptack.table.engine.table import EngineTable
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import id_names
@@ -115,7 +115,7 @@ def open_table(
         return _by_person(MemoryTable.of(from_arrays(data, kinds)), ids)
     if home == "ibis" and hasattr(data, "schema"):
         connection.check(data)
-        return _by_person(EngineTable.of(partial.total(data)), ids)
+        return _by_person(EngineTable.of(expressions.total(data)), ids)
     if home == "pyspark" and hasattr(data, "sparkSession"):
         return _by_person(EngineTable.of(registered(data)), ids)
     if framed:

@@ -91,9 +91,7 @@ class Schema:
     @property
     def kinds(self) -> dict[str, str]:
         """The declared kinds of columns."""
-        return {
-            name: column_schema.kind for name, column_schema in self.columns.items() if column_schema.kind is not None
-        }
+        return {name: column.kind for name, column in self.columns.items() if column.kind is not None}
 
     def granularity(self, column: str) -> Fraction | str | None:
         """The declared granularity of a column."""
@@ -346,11 +344,8 @@ class _Reading:
         words = {"datetime-utc": ("utc",), DURATION: ("duration",)}.get(kind, ("clock",))
         wrong = zoned is None or zoned.word not in words
         if ends is not None and ((times and wrong) or (numbers and zoned is not None)):
-            such = (
-                f"two {'durations' if kind == DURATION else 'dates or times'} such as {DATES.get(kind, USUAL_DATES)}"
-                if times
-                else "two numbers such as [0, 120]"
-            )
+            what = "durations" if kind == DURATION else "dates or times"
+            such = f"two {what} such as {DATES.get(kind, USUAL_DATES)}" if times else "two numbers such as [0, 120]"
             self.refuse("plausible" + where, f"{such}, for a column of kind {kind!r}", list(ends))
         if step is not None and ((times and not isinstance(step, str)) or (numbers and isinstance(step, str))):
             such = "the name of a duration, such as 'day'" if times else "a positive number"

@@ -252,11 +252,6 @@ def add(parts: Iterable[list[Any]]) -> list[Any]:
     return [sum(entries[1:], start=entries[0]) for entries in zip(*parts, strict=True)]
 
 
-def sums(table: Any, f: Callable[[Floats], list[Any]]) -> list[Any]:
-    """Σ f over the only column of an expression: on the executors of Spark, otherwise here, batch by batch."""
-    return batch_sums(table, lambda batch: f(floats(batch.column(0))), f(np.empty(0)))
-
-
 def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], size: int = 0) -> list[Any]:
     """Σ f over the record batches of an expression, in any order; `nothing` is f of one without rows.
 

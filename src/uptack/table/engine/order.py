@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from uptack.table import search
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import added, number, units
-from uptack.table.exact_sum import Floats, exact_sum
+from uptack.table.exact_sum import exact_sum
 from uptack.table.search import Counted, Gap, Weighed, crossed
 from uptack.table.unit import PrivacyUnit, roomy
 
@@ -123,7 +123,7 @@ class QueryScans:
         v, gap = f"v{column}", Gap(low, high, 0, 0, 0)
         rows = self._inside({column: [gap]})
         if self.weigh is None:
-            return int(connection.sums(rows.select(v), _exact_total)[0])
+            return int(connection.batch_sums(rows.select(v), _exact_total, [0])[0])
         unit = self.unit
 
         def add(batches: Iterator[Any]) -> int:
@@ -139,11 +139,8 @@ class QueryScans:
     def _inside(self, asked: Mapping[int, Sequence[Gap]]) -> Any:
         """The rows that lie in a gap of one of the columns."""
         tests = [gap.test(self.rows[f"v{column}"], number) for column, gaps in asked.items() for gap in gaps]
-        return (
-            self.rows
-            if any(test is None for test in tests)
-            else self.rows.filter(functools.reduce(operator.or_, tests))
-        )
+        everywhere = any(test is None for test in tests)
+        return self.rows if everywhere else self.rows.filter(functools.reduce(operator.or_, tests))
 
     def _read(self, rows: Any, asked: Mapping[int, Sequence[Gap]]) -> dict[int, Weighed]:
         """Of each column its values that are in its gaps."""
@@ -177,9 +174,9 @@ def _drawn(rows: Any, part: float) -> Any:
     return rows.filter(connection.ibis().random() < part)
 
 
-def _exact_total(values: Floats) -> list[int]:
+def _exact_total(batch: Any) -> list[int]:
     """The exact sum of a batch."""
-    return [exact_sum(values)]
+    return [exact_sum(connection.floats(batch.column(0)))]
 
 
 def _units(pivots: Sequence[tuple[int, float]], batch: Any) -> list[NDArray[Any]]:

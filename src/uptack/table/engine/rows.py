@@ -294,9 +294,8 @@ class EngineRows:
         sizes = {place: size[of == "complete"] for place, size in self._partitions.items()}
         ends = np.cumsum([0, *sizes.values()])
         cuts = np.searchsorted(wanted, ends)
-        local = {
-            place: wanted[a:b] - start for place, a, b, start in zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
-        }
+        cut = zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
+        local = {place: wanted[a:b] - start for place, a, b, start in cut}
         layout, nowhere = self._layout, np.empty(0, np.int64)
         parts = connection.on_partitions(
             rows, lambda place, parts: _taken(layout, local.get(place, nowhere), of, parts)

@@ -15,7 +15,7 @@ import numpy as np
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
 from uptack.table.conditions import Condition
-from uptack.table.engine import connection, counts, design, expressions, held, per_person, where
+from uptack.table.engine import connection, counts, design, expressions, per_person, where
 from uptack.table.engine.connection import Plain
 from uptack.table.engine.expressions import (
     as_floats,
@@ -31,8 +31,10 @@ from uptack.table.engine.expressions import (
     whole,
 )
 from uptack.table.engine.groups import EngineGroups
-from uptack.table.engine.rows import Drops, EngineRows
+from uptack.table.engine.rows import Drops, EngineRows, gathered
+from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
+from uptack.table.memory.table import MemoryTable
 from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
@@ -50,10 +52,17 @@ from uptack.table.protocol import (
     Table,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
+from uptack.table.values.entrance import of_numpy
 from uptack.table.values.kinds import LARGEST, Kind, canonical
 from uptack.table.values.kinds import number as nearest
 from uptack.table.values.times import Form
 
+COLUMN = 1 << 27
+"""Bytes that the columns of one question may have to be read: one of 16 million rows."""
+ALL = 1 << 28
+"""Bytes of all columns that are held, at most: of each its rows, and the same once more, put in order."""
+HERE = ("duckdb",)
+"""Engines of this process. What is elsewhere stays there, and sends a few rows."""
 MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or several such"
 FIX = "Make an id of one of these types first, in a view: CAST(id AS VARCHAR) fails on no row."
 
@@ -138,11 +147,8 @@ class EngineTable(Table):
             found = self.opened.kinds
         else:
             found = {name: self._kind(dtype) for name, dtype in self.opened.schema().items()}
-        return (
-            found
-            | dict.fromkeys(self.durations & found.keys(), "duration")
-            | dict.fromkeys(self.unreadable & found.keys(), "other")
-        )
+        lengths: dict[str, Kind] = dict.fromkeys(self.durations & found.keys(), "duration")
+        return found | lengths | dict.fromkeys(self.unreadable & found.keys(), "other")
 
     def _kind(self, dtype: Any) -> Kind:
         """By the type; texts of an engine that may take two of them for equal are of no kind that is counted.
@@ -349,16 +355,16 @@ class EngineTable(Table):
         rows = EngineRows(self, all_rows, len(columns), drops, valued, clipped)
         return rows if own is None else per_person.in_memory(rows, own, [column.after for column in columns])
 
-    def _held(self, columns: Sequence[Column]) -> held.HeldColumns | None:
+    def _held(self, columns: Sequence[Column]) -> HeldColumns | None:
         """The columns in memory, where the table that was opened is small: what is done to them comes after."""
-        rows, width = self._outer_count() if self._con.name in held.HERE else 0, len(columns)
-        if not held.fits(self._con, rows, width):
+        rows, width = self._outer_count() if self._con.name in HERE else 0, len(columns)
+        if self._con.name not in HERE or rows * width * 8 > COLUMN:
             return None
         if self.plain is not None and not any(isinstance(column.expr, Coded | Meets) for column in columns):
             read: Any = self.plain.beside([column.name for column in columns], ())
         else:
             read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})
-        return held.columns(self._con, read, rows, width)
+        return held_columns(self._con, read, rows, width)
 
     def _ordering(self, name: str) -> Any:
         """What the rows of a person are ordered by; hidden rows have none."""
@@ -417,3 +423,65 @@ def _counted(con: Any, opened: Any) -> int:
 def _count(opened: Any) -> int:
     counted = opened.count() if isinstance(opened, Plain) else opened.aggregate(rows=opened.count())
     return int(connection.whole(counted)[0]["rows"])
+
+
+# --------------------------------------------------------------------------------------------------------- small tables
+
+
+class HeldColumns:
+    """Columns that were read side by side, NaN where there is no value: all figures of a small table come from memory.
+
+    A query has a price of its own, whatever it reads: some milliseconds until it is written, planned and begun. A
+    report asks a column for a dozen things. So a column of a small table is read once for each state of the table, and
+    both ways give the same numbers, to the last bit. How many rows the *whole* table has decides, and nothing else: a
+    filter or a group of a large table stays with the engine, however few rows it has. So the number of queries does
+    not tell how many rows meet a condition.
+
+    `selections` are the same in order, as far as somebody asked: of all rows of a column ("keep"), or of those that
+    have a value ("drop").
+    """
+
+    def __init__(self, read: Any, width: int) -> None:
+        lines, _ = gathered(read, width)
+        self.table = MemoryTable({f"v{i}": of_numpy(line) for i, line in enumerate(lines)})
+        self.selections = dict[str, Selection]()
+
+    def _columns(self, columns: Sequence[Column]) -> list[Column]:
+        return [
+            Column(self.table, Name(f"v{i}"), "number", missing=column.missing, steps=column.steps)
+            for i, column in enumerate(columns)
+        ]
+
+    def finite(self, column: Column) -> bool:
+        """Whether no row is missing, NaN or infinite."""
+        return self._columns([column])[0].finite()
+
+    def rows(self, columns: Sequence[Column], infinite: Infinite | None) -> MemoryRows:
+        """What a question is about. Figures of one column share the work of putting it in order."""
+        first, *others = self._columns(columns)
+        rows = self.table.rows([first, *others], infinite)
+        way = "keep" if infinite is None and first.finite() else first.missing
+        if infinite is not None or first.steps or not isinstance(way, str):  # a number fills what is missing
+            return rows
+        if way not in self.selections:
+            self.selections[way] = Selection(rows.values[0].copy())
+        return replace(rows, held=[self.selections[way]])
+
+
+def held_columns(con: Any, read: Any, rows: int, width: int) -> HeldColumns:
+    """Columns of floats of an expression, or of a statement, read once for each state of the table.
+
+    Those that were asked for last are held: as many as there is room for, if each has as many rows as the whole table.
+    """
+    kept = snapshots.state(con)
+    with kept.lock:
+        if kept.reading is None and not kept.fixed:
+            return HeldColumns(read, width)
+        key = read.op()
+        if key not in kept.held:
+            while kept.held and (sum(len(one.table.fields) for one in kept.held.values()) + width) * rows * 16 > ALL:
+                kept.held.popitem(last=False)
+            kept.held[key] = HeldColumns(read, width)
+        kept.held.move_to_end(key)
+        found: HeldColumns = kept.held[key]
+        return found

@@ -198,11 +198,8 @@ def listed(values: Any) -> Floats:
 
 def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
     """The canonical values of rows, and each row's place in that list."""
-    if all(
-        type(row) in (str, int, NoneType) for row in rows
-    ):  # of which equal ones are alike: canonical once for all of them
-        plain: list[Any] = rows
-    else:
+    plain: list[Any] = rows
+    if not all(type(row) in (str, int, NoneType) for row in rows):  # of which equal ones are alike, and done once
         plain = interrupts.watched(lambda: [canonical(value) for value in rows])
     places: dict[Any, int] = {}
     codes = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.int64, len(rows))

@@ -26,6 +26,7 @@ from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE
 from uptack.progress import track
 from uptack.report.category_card import (
+    CLEAR,
     PRESENT,
     PRESENT_DRAW,
     Bar,
@@ -515,13 +516,17 @@ def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> Ca
     if not any(line.value for line in figures):
         return CardView(anchor, column, [], note=column.figures[0].note)
     density = column.density
-    note = "" if density is None or isinstance(density.value, DensityCurve) else density.note
+    notes = ["" if density is None or isinstance(density.value, DensityCurve) else density.note]
     if column.counts is None:
-        return CardView(anchor, column, figures, _picture(column, axis), None, note)
-    shown = shares(ordered_bars(column.counts, *counted_box(column)), column.part)
+        return CardView(anchor, column, figures, _picture(column, axis), None, " ".join(filter(None, notes)))
+    bars = ordered_bars(column.counts, *counted_box(column))
+    if not any(bar.rows > CLEAR * bar.error for bar in bars):
+        notes.append("No single value is frequent enough to be counted.")
+        return CardView(anchor, column, figures, None, None, " ".join(filter(None, notes)))
+    shown = shares(bars, column.part)
     upright = _columns(column, shown, unit) if len(shown) > LISTED or column.part.form is not None else None
-    note = " ".join(filter(None, (note, remainder(shown, column.part))))
-    return CardView(anchor, column, figures, upright, shown, note, upright is not None)
+    notes.append(remainder(shown, column.part))
+    return CardView(anchor, column, figures, upright, shown, " ".join(filter(None, notes)), upright is not None)
 
 
 def on_card(column: ColumnProfile) -> list[Figure]:
@@ -545,12 +550,18 @@ def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
     return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit, axis_title=named)
 
 
+IN_RANKS = "within"
+"""How the note of a quantile begins that says by how many ranks it may be off."""
+
+
 def _line(figure: Figure, scale: float) -> FigureLine:
     if figure.value is None:
         return FigureLine(figure.label, "", note=figure.note)
     if figure.label.startswith("share "):
         return share_line(figure)
     ends = "" if figure.interval is None else powers(between(figure.interval, scale))
+    if figure.interval is None and figure.label == "median" and figure.note.startswith(IN_RANKS):
+        ends = figure.note.replace(IN_RANKS, "±")
     return FigureLine(figure.label, powers(number(figure.value, scale)), ends, figure.note)
 
 

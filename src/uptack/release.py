@@ -11,10 +11,9 @@ import numpy as np
 
 from uptack import checks
 from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_value
-from uptack.display.numbers import SHOWN, between, is_number, number
+from uptack.display.numbers import SHOWN, between, is_number, json_value, number
 from uptack.display.numbers import plain as _python
 from uptack.display.plots import caption, dots, levels
-from uptack.display.time_text import json_value
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines

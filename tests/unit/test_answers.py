@@ -18,7 +18,7 @@ from uptack.account import Account, Outcome
 from uptack.cli import main
 from uptack.discrete import Histogram, Margins, SparseHistogram
 from uptack.display import FigureTable
-from uptack.display.records import columns, to_pandas, to_polars
+from uptack.display.tabular import columns, to_pandas, to_polars
 from uptack.grouping import Groups
 from uptack.kernels import DensityCurve
 from uptack.mechanisms.matrix_laplace import TraceNoise

@@ -12,7 +12,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.display.time_text import words
+from uptack.display.numbers import words
 from uptack.report import profile, to_html, to_json, to_text
 from uptack.table.values.entrance import field
 from uptack.table.values.times import FIRST, LAST, Form, begin, edges_between, spoken

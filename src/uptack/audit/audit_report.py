@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from uptack.display.align import aligned
+from uptack.display.tabular import aligned
 
 CHECKS = ("price", "replay", "draws", "exact")
 Row = tuple[str, ...]

@@ -20,9 +20,8 @@ import click
 import numpy as np
 
 from uptack.cli.command_values import EXACT, MISSING, narrow, pairs, stacked
-from uptack.display.align import aligned
-from uptack.display.numbers import number
-from uptack.display.time_text import words
+from uptack.display.numbers import number, words
+from uptack.display.tabular import aligned
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy

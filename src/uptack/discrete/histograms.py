@@ -21,8 +21,8 @@ from uptack.discrete.categories import SHARE, CellLimit, Screen, Table, counting
 from uptack.discrete.count_noise import cell_noise, each_count, one_count
 from uptack.discrete.domains import public_groups
 from uptack.display import Ends, PlottedValue, Record, line
-from uptack.display.align import aligned
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
+from uptack.display.tabular import aligned
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label, printable

@@ -5,8 +5,16 @@ neutral form, a list of lines with one figure each (`records`), and all else is 
 hostile: each passes through `uptack.labels`.
 """
 
-from uptack.display.figure_table import FigureTable
-from uptack.display.records import Ends, Record, line, named, of_value
-from uptack.display.tabular import PlottedValue, Tabular, TabularValue
+from uptack.display.tabular import (
+    Ends,
+    FigureTable,
+    PlottedValue,
+    Record,
+    Tabular,
+    TabularValue,
+    line,
+    named,
+    of_value,
+)
 
 __all__ = ["Ends", "FigureTable", "PlottedValue", "Record", "Tabular", "TabularValue", "line", "named", "of_value"]

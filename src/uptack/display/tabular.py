@@ -1,12 +1,257 @@
-"""What answers have in common: lines of figures, data frames, HTML, pictures."""
+"""Answers as a neutral list of lines, one figure each, and what is made of it: text, HTML, Markdown, data frames."""
 
 from __future__ import annotations
 
+import datetime as dt
+import html
+import importlib
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from uptack.display.figure_table import FigureTable
-from uptack.display.records import Ends, Record, to_pandas, to_polars
+import numpy as np
+
+from uptack.display.numbers import interval_text, is_number, plain, value_text
+from uptack.errors import UptackError
+from uptack.labels import label, printable
+
+Record: TypeAlias = dict[str, Any]
+"""One figure: what it is of, then `value`, `low` and `high`, then what it cost and a note. None stands for nothing."""
+
+Ends: TypeAlias = tuple[Any, Any] | None
+"""The ends of an interval, in the form of the value that it is around."""
+
+NUMBERS = ("value", "low", "high", "epsilon", "delta")
+"""Columns that hold numbers, also where there are none."""
+
+KEPT = (*NUMBERS, "note", "margin", "group")
+"""Names that have a meaning of their own."""
+
+LARGEST = 1 << 63
+
+
+def line(names: Record, value: Any, low: Any = None, high: Any = None) -> Record:
+    """A figure with what it is of.
+
+    >>> line({"group": "a"}, 3.5, 3, 4)
+    {'group': 'a', 'value': 3.5, 'low': 3, 'high': 4}
+    """
+    return {**names, "value": plain(value), "low": plain(low), "high": plain(high)}
+
+
+def named(columns: Record) -> Record:
+    """Names of columns out of data beside the names that have a meaning: those that are taken get a mark.
+
+    >>> named({"age": 3, "value": 4, "value_": 5})
+    {'age': 3, 'value__': 4, 'value_': 5}
+    """
+    made: Record = {}
+    for name, value in columns.items():
+        free = name
+        while free in KEPT or (free != name and free in columns):
+            free = f"{free}_"
+        made[free] = value
+    return made
+
+
+def of_value(value: Any, ends: Ends = None, labels: Sequence[Any] = ()) -> list[Record]:
+    """One line per figure of a released value, with the ends of its intervals.
+
+    A value that has several figures says so itself (`figures`). The entries of a vector are named by `labels`, or
+    numbered.
+
+    >>> of_value(np.array([2.0, 5.0]), ([1, 4], [3, 6]), [0.25, 0.75])[1]
+    {'figure': 0.75, 'value': 5.0, 'low': 4, 'high': 6}
+    """
+    if hasattr(value, "figures"):
+        made: list[Record] = value.figures(ends)
+        return made
+    low: Any
+    high: Any
+    low, high = (None, None) if ends is None else ends
+    if not isinstance(value, np.ndarray) or value.ndim == 0:
+        return [line({}, value, *((low, high) if np.ndim(low) == np.ndim(high) == 0 else ()))]
+    places = list(np.ndindex(value.shape))
+    if value.ndim == 1:
+        named = list(labels) if len(labels) == value.size else range(value.size)
+        names = [{"figure": name} for name in named]
+    else:
+        names = [{f"axis {i}": j for i, j in enumerate(place)} for place in places]
+    bounds = [np.broadcast_to(np.asarray(end, object), value.shape) for end in (low, high)]
+    return [line(name, value[at], *(end[at] for end in bounds)) for name, at in zip(names, places, strict=True)]
+
+
+# --------------------------------------------------------------------------------------------------------- data frames
+
+
+def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
+    """The same as columns that every library of data frames can hold: one type each, texts that can be written."""
+    names = dict.fromkeys(name for record in sorted(records, key=len, reverse=True) for name in record)
+    return {name: _of_one_type([plain(record.get(name)) for record in records]) for name in names}
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Values of one type as they are, integers among floats as floats, any others as labels."""
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} and not (kinds == {int} and all(v is None or abs(v) < LARGEST for v in values)):
+        return [None if value is None else float(value) for value in values]
+    if len(kinds) > 1 or not kinds <= {bool, int, str, dt.date, dt.datetime, dt.timedelta, dt.time}:
+        values = [None if value is None else label(value) for value in values]
+    return [v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for v in values]
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:
+        raise UptackError(f'a table of {name} needs {name}: pip install "uptack[frames]"') from missing
+
+
+def to_pandas(records: Sequence[Record]) -> Any:
+    """The lines as a data frame of pandas."""
+    pandas, held = _library("pandas"), columns(records)
+    empty = {name: np.float64 for name in NUMBERS if name in held and all(v is None for v in held[name])}
+    return pandas.DataFrame(held).astype(empty)
+
+
+def to_polars(records: Sequence[Record]) -> Any:
+    """The lines as a data frame of Polars."""
+    polars, held = _library("polars"), columns(records)
+    empty = {name: polars.Float64 for name in NUMBERS if name in held and all(v is None for v in held[name])}
+    return polars.DataFrame(held, schema_overrides=empty)
+
+
+# ------------------------------------------------------------------------------------------------------- tables of text
+
+
+def padded(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[list[str]]:
+    """The cells of a table, each as wide as its column. Those of the columns in `right` are right-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        [cell.rjust(w) if i in right else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        for row in rows
+    ]
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """One line per row, with two spaces between columns.
+
+    >>> print(*aligned([["ward", "rows"], ["north", "12"]], right={1}), sep="\\n")
+    ward   rows
+    north    12
+    """
+    return ["  ".join(cells).rstrip() for cells in padded(rows, right)]
+
+
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """A table of Markdown that lines up as text, too. All columns but the first `left` are right-aligned.
+
+    >>> print(*markdown_table(["ward", "rows"], [["north", "12"]]), sep="\\n")
+    | ward  | rows |
+    |-------|-----:|
+    | north |   12 |
+    """
+    cells = padded([head, *rows], right=range(left, len(head)))
+    rule = ("-" * (len(cell) + 2) if i < left else "-" * (len(cell) + 1) + ":" for i, cell in enumerate(cells[0]))
+    first, *others = (f"| {' | '.join(line)} |" for line in cells)
+    return [first, f"|{'|'.join(rule)}|", *others]
+
+
+# ---------------------------------------------------------------------------------------------------- tables for people
+
+STAMP = "NOT PRIVATE: seeded randomness"
+TEXT_LINES, HTML_LINES = 12, 60
+"""How many lines are shown before it is said how many more there are."""
+
+_APART = ("value", "low", "high", "epsilon", "delta", "note")
+_LEFT = "border:0;border-bottom:1px solid currentColor;padding:.1em .7em;text-align:left"
+_RIGHT = _LEFT.replace("left", "right")
+_WHOLE = "border-collapse:collapse;color:inherit;background:transparent;font-variant-numeric:tabular-nums"
+_NOTE = "margin:.3em 0;color:inherit"
+
+
+@dataclass(frozen=True)
+class FigureTable:
+    """Cells of text under a head, a title, and what is to be said below. `right` are the columns of numbers.
+
+    Whatever is in a cell is shown as text: it is made printable, and escaped.
+
+    >>> print(FigureTable("a title", ("", "value"), (("<b>", "1"), ("x", "20")), ("a note",), frozenset({1})).text())
+    a title
+         value
+    <b>      1
+    x       20
+    a note
+    """
+
+    title: str
+    head: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    right: frozenset[int] = frozenset()
+    private: bool = True
+
+    @staticmethod
+    def of(
+        records: Sequence[Record], title: str, notes: Sequence[str] = (), *, percent: str = "95%", private: bool = True
+    ) -> FigureTable:
+        """Figures with their intervals. What all of them cost together is for the notes to say."""
+        names = list(dict.fromkeys(name for record in records for name in record if name not in _APART))
+        heads, numeric = [*names, "value"], {i for i, name in enumerate(names) if _numbers(records, name)}
+        with_ends = any(record.get("low") is not None for record in records)
+        with_notes = any(record.get("note") for record in records)
+        lines = []
+        for one in records:
+            ends = plain(one.get("low")), plain(one.get("high"))
+            cells = [*(_cell(one[name]) if name in one else "" for name in names), value_text(one.get("value"), *ends)]
+            cells += [interval_text(*ends)] if with_ends else []
+            lines.append((*cells, *([str(one.get("note") or "")] if with_notes else [])))
+        heads += [f"{percent} interval"] if with_ends else []
+        right = frozenset(numeric | (set(range(len(names), len(heads))) if _numbers(records, "value") else set()))
+        return FigureTable(
+            title, (*heads, *(["note"] if with_notes else [])), tuple(lines), tuple(notes), right, private
+        )
+
+    def text(self, limit: int = TEXT_LINES) -> str:
+        """Aligned lines, so many at most."""
+        lines = [tuple(map(printable, cells)) for cells in (self.head, *self.lines[:limit])]
+        below = [*self._more(limit), *self.notes, *([] if self.private else [STAMP])]
+        return "\n".join([printable(self.title), *aligned(lines, self.right), *map(printable, below)])
+
+    def html(self) -> str:
+        """A table of HTML in the colours of the page around it."""
+        head = self._row(self.head, "th")
+        body = "".join(self._row(cells, "td") for cells in self.lines[:HTML_LINES])
+        stamp = "" if self.private else f'<p style="{_NOTE}"><strong>{STAMP}</strong></p>'
+        below = "".join(
+            f'<p style="{_NOTE}"><small>{_safe(t)}</small></p>' for t in (*self._more(HTML_LINES), *self.notes)
+        )
+        caption = f'<caption style="text-align:left;color:inherit"><strong>{_safe(self.title)}</strong></caption>'
+        table = f'<table style="{_WHOLE}">{caption}<thead>{head}</thead><tbody>{body}</tbody></table>'
+        return f'<div class="uptack">{stamp}{table}{below}</div>'
+
+    def _row(self, cells: Sequence[str], tag: str) -> str:
+        styles = [_RIGHT if i in self.right else _LEFT for i in range(len(cells))]
+        inner = (f'<{tag} style="{s}">{_safe(cell)}</{tag}>' for s, cell in zip(styles, cells, strict=True))
+        return f'<tr style="background:transparent">{"".join(inner)}</tr>'
+
+    def _more(self, limit: int) -> list[str]:
+        return [f"… and {len(self.lines) - limit:,} more"] if len(self.lines) > limit else []
+
+
+def _safe(text: str) -> str:
+    return html.escape(printable(text))
+
+
+def _cell(value: object) -> str:
+    """The name of a figure. Numbers are not rounded in it: it says which figure it is."""
+    return label(plain(value))
+
+
+def _numbers(records: Sequence[Record], name: str) -> bool:
+    found = [plain(record.get(name)) for record in records]
+    return all(value is None or is_number(value) for value in found)
 
 
 class Tabular(ABC):

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.display.figure_table import STAMP, FigureTable
 from uptack.display.plots import PLAIN, PRIVATE, caption, dots
+from uptack.display.tabular import STAMP, FigureTable
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label

@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from uptack.discrete.count_noise import SkewedLaplace
-from uptack.display.align import markdown_table
+from uptack.display.tabular import markdown_table
 from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.progress import track

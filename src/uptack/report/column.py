@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uptack.display import Record, of_value
-from uptack.display.time_text import json_value
+from uptack.display.numbers import json_value
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.session import Request
@@ -68,14 +68,15 @@ class Figure:
         return {"label": self.label, "value": value, "interval": ends, "note": self.note, "privacy": cost}
 
     def records(self, column: str) -> list[Record]:
-        """One line for it, or of counts one per category; none for a curve."""
+        """One line for it, of counts or groups one per category; none for a curve."""
         if hasattr(self.value, "points"):
             return []
         cost = None if self.cost is None else self.cost.to_dict()
         rest = {"epsilon": cost and cost["epsilon"], "delta": cost and cost["delta"], "note": self.note}
         made = []
         for line in of_value(self.value, self.interval):
-            category = {"category": line.pop("cell")} if "cell" in line else {}
+            key = next((key for key in ("cell", "group") if key in line), "")
+            category = {"category": line.pop(key)} if key else {}
             made.append({"column": column, "figure": self.label, **category, **line, **rest})
         return made
 

@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from uptack.display.numbers import number
-from uptack.display.time_text import words
+from uptack.display.numbers import number, words
 from uptack.kernels.curves import DensityCurve, Floats, FourierDensity
 from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE

@@ -73,13 +73,15 @@ class SectionAnswer:
 
     @property
     def replied(self) -> bool:
-        """Whether there is anything to show."""
-        return any(figure.value is not None for figure in self.figures)
+        """Whether there is anything to show: of answers by group, whether a group has one."""
+        groups = [list(f.value.values()) if isinstance(f.value, Mapping) else [f.value] for f in self.figures]
+        return any(one is not None and not isinstance(one, NoReply) for replies in groups for one in replies)
 
     @property
     def note(self) -> str:
         """What the figures say of themselves, or what would help."""
-        return "; ".join(dict.fromkeys(figure.note for figure in self.figures if figure.note))
+        notes = dict.fromkeys(figure.note for figure in self.figures if figure.note)
+        return "; ".join(notes) or ("" if self.replied else "no group has enough rows")
 
     @property
     def subject(self) -> str | None:
@@ -129,6 +131,8 @@ class Section:
 
     All that is below has defaults:
 
+    - `example`: a column that the option may name, of the table that every section is tested with: y and z are numbers,
+      flag has truth values (`tests/contract/test_sections.py`).
     - `columns(session, requests)`: the columns that it is about. `long`: whether a terminal shows only the first lines.
     - `html`: its part of the page, in Jinja, for an answer that is not ⊥; `view(answer, profile)` is `shown.view` in
       it. `style` is its part of the style sheet.
@@ -144,6 +148,7 @@ class Section:
     ask: Callable[[Session, Any, Fraction], Sequence[Request]]
     table: Callable[[SectionAnswer, NameText], SectionTable]
     takes: type = bool
+    example: str = "y"
     of_column: bool = False
     long: bool = True
     columns: Callable[[Session, Sequence[Request]], tuple[str, ...]] = _request_columns

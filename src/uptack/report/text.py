@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uptack.display import numbers
-from uptack.display.align import markdown_table
+from uptack.display.tabular import markdown_table
 from uptack.labels import label, markdown, unmarked
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import promise, short

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from uptack import checks, interrupts
 from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
-from uptack.display.align import aligned
+from uptack.display.tabular import aligned
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import label
 from uptack.noise import Entropy

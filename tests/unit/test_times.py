@@ -15,7 +15,7 @@ from uptack.cli import main
 from uptack.display.numbers import words
 from uptack.report import profile, to_html, to_json, to_text
 from uptack.table.values.entrance import field
-from uptack.table.values.times import FIRST, LAST, Form, begin, edges_between, spoken
+from uptack.table.values.times import FIRST, LAST, Form, begin, edges_between, parse_time
 
 RNG = np.random.default_rng(7)
 ROWS = 1200
@@ -149,7 +149,7 @@ def test_zones_are_compared_in_utc():
     summer, winter = "2024-07-01T00:30+02:00", "2024-06-30T23:00+00:00"
     rows = pd.Series(pd.to_datetime([summer, winter], utc=True).tz_convert("Europe/Berlin"))
     ticks, _ = field("x", rows).ticks()
-    assert ticks[0] == spoken("2024-06-30T22:30").ticks < ticks[1]
+    assert ticks[0] == parse_time("2024-06-30T22:30").ticks < ticks[1]
 
 
 def test_options_speak_as_the_column_does():
@@ -202,7 +202,7 @@ def test_units_of_the_calendar_are_pythons():
         monday = Form("clock").show(int(begin(np.array([tick]), "week")[0]))
         assert monday.weekday() == 0
         assert monday <= when < monday + timedelta(days=7)
-    months = edges_between(spoken("2023-12-15").ticks, spoken("2024-03-01").ticks, "month")
+    months = edges_between(parse_time("2023-12-15").ticks, parse_time("2024-03-01").ticks, "month")
     assert [words(Form("date").show(tick)) for tick in months] == [
         "2023-12-01",
         "2024-01-01",

@@ -28,7 +28,7 @@ from uptack.exact import read
 from uptack.session import Session
 from uptack.table.names import known
 from uptack.table.values.kinds import Kind
-from uptack.table.values.times import UNITS, spoken
+from uptack.table.values.times import UNITS, parse_time
 
 
 class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -46,12 +46,12 @@ class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 def _step(text: Any) -> Any:
-    parsed = spoken(text)
+    parsed = parse_time(text)
     return text if text in UNITS or (parsed is not None and parsed.word == "duration") else read(text)
 
 
 def _missing(text: Any) -> Any:
-    return text if text in MISSING_WORDS or spoken(text) is not None else read(text)
+    return text if text in MISSING_WORDS or parse_time(text) is not None else read(text)
 
 
 def span(text: str) -> tuple[Any, Any]:
@@ -62,7 +62,7 @@ def span(text: str) -> tuple[Any, Any]:
     """
     parts = text.split(":")
     both = ":".join(parts[: len(parts) // 2]), ":".join(parts[len(parts) // 2 :])
-    if all(spoken(part) is not None for part in both):
+    if all(parse_time(part) is not None for part in both):
         return both
     try:
         low, high = (float(read(end)) for end in text.split(":"))
@@ -76,7 +76,7 @@ EXACT = TextValue("number", read)
 """An exact number: 0.1 is one tenth."""
 STEP = TextValue("number|day|hour|...", _step)
 """A number, or a duration, which the function parses: its name such as day, or hours, minutes and seconds."""
-EDGE = TextValue("number|date", lambda text: text if spoken(text) is not None else read(text))
+EDGE = TextValue("number|date", lambda text: text if parse_time(text) is not None else read(text))
 """A number, or a date or time as ISO 8601 writes it, which the function parses."""
 RANGE = TextValue("LOW:HIGH", span, "is not LOW:HIGH, such as 0:120")
 """Two numbers. The function checks their order."""

@@ -66,7 +66,7 @@ from uptack.report.pictures import (
 from uptack.report.text import TextStyle, between
 from uptack.session import Request
 from uptack.statistics.quantiles import CANDIDATES
-from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, edges_between, spoken
+from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, edges_between, parse_time
 
 # -------------------------------------------------------------------------------------------------------- what is asked
 
@@ -260,7 +260,7 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
 
 def in_ticks(value: Any) -> float:
     """A number as it is, and a time or a duration as its ticks."""
-    time = spoken(value) if isinstance(value, date | timedelta) else None
+    time = parse_time(value) if isinstance(value, date | timedelta) else None
     return float(value if time is None else time.ticks)
 
 

@@ -30,7 +30,7 @@ from uptack.table.arguments import MEASURED, as_column
 from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, field
 from uptack.table.values.kinds import LARGEST
-from uptack.table.values.times import UNITS, Form, Spoken, spoken
+from uptack.table.values.times import UNITS, Form, ParsedTime, parse_time
 
 
 def named_duration(step: Any) -> Any:
@@ -40,14 +40,14 @@ def named_duration(step: Any) -> Any:
 
 def in_ticks(value: Any) -> Any:
     """A time or a duration as its ticks; anything else as it is."""
-    time = spoken(value)
+    time = parse_time(value)
     return value if time is None else time.ticks
 
 
 SAID = {"duration": "a duration", "clock": "a time without a zone", "utc": "a time with a zone"}
 
 
-def check_times(options: Sequence[tuple[str, Spoken | None]], form: Form | None) -> None:
+def check_times(options: Sequence[tuple[str, ParsedTime | None]], form: Form | None) -> None:
     """Refuses an option of another kind than the column: by what was said, and by the column's type."""
     for name, said in options:
         wanted = form if form is None or name != "granularity" else form.spread
@@ -240,7 +240,7 @@ class Question:
     plausible: tuple[float, float] | None = None
     at_most: int | None = None
     capped: bool = False
-    time_options: tuple[tuple[str, Spoken | None], ...] = ()
+    time_options: tuple[tuple[str, ParsedTime | None], ...] = ()
 
     @property
     def epsilon(self) -> Fraction:
@@ -316,7 +316,7 @@ def _missing(value: object) -> float | str | None:
         return WORDS[value]
     must = "'error', 'drop', 'low', 'high' or a number"
     checks.single("missing", value, must)
-    if isinstance(value, str) and spoken(value) is None:
+    if isinstance(value, str) and parse_time(value) is None:
         raise InvalidArgument("missing", must, repr(value))
     number = checks.rational("missing", in_ticks(value), must)
     if abs(number) > Fraction(LARGEST):
@@ -435,7 +435,7 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     account = Account.open(name, epsilon, **promised)
     missing = options.get("missing", "error")
     replacement = _missing(missing)
-    times = [] if granularity is None else [("granularity", spoken(named_duration(granularity)))]
-    times += [] if guess is None else [("plausible", spoken(end)) for end in guess]
-    times += [] if isinstance(missing, str) and missing in WORDS else [("missing", spoken(missing))]
+    times = [] if granularity is None else [("granularity", parse_time(named_duration(granularity)))]
+    times += [] if guess is None else [("plausible", parse_time(end)) for end in guess]
+    times += [] if isinstance(missing, str) and missing in WORDS else [("missing", parse_time(missing))]
     return Question(account, method, step, replacement, plausible=plausible, time_options=tuple(times))

@@ -48,7 +48,7 @@ from uptack.statistics.column_options import (
 from uptack.statistics.statistic import HOW, secret_size
 from uptack.table.protocol import Column
 from uptack.table.reads import MOMENTS
-from uptack.table.values.times import spoken
+from uptack.table.values.times import parse_time
 
 HALF = Fraction(1, 2)
 
@@ -416,7 +416,7 @@ def quantile_interval(
     at, sure = level("p", p), confidence_of(confidence)
     near = float(checks.rational("around", in_ticks(around), "a number"))
     question = read_question("quantile interval", epsilon, {**options, "granularity": granularity})
-    question = replace(question, time_options=(*question.time_options, ("around", spoken(around))))
+    question = replace(question, time_options=(*question.time_options, ("around", parse_time(around))))
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
     n, question = public_size(data.count(), question)

@@ -41,7 +41,7 @@ from uptack.labels import label
 from uptack.table.names import known
 from uptack.table.values.kinds import Kind, canonical, in_order
 from uptack.table.values.kinds import number as nearest
-from uptack.table.values.times import Form, spoken
+from uptack.table.values.times import Form, parse_time
 
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -212,7 +212,7 @@ def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool =
 
 def _moment(name: str, form: Form, value: Any) -> int:
     """The ticks of a time or a duration that was written."""
-    said = spoken(value)
+    said = parse_time(value)
     if said is None or not said.fits(form):
         length = "a duration, such as timedelta(hours=1) or 01:00:00"
         what = length if form.word == "duration" else "a date or time like the column's"

@@ -12,7 +12,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownName
 from uptack.table.values.kinds import Kind, canonical, held, labelled
-from uptack.table.values.times import spoken
+from uptack.table.values.times import parse_time
 
 
 def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column") -> str:
@@ -99,7 +99,7 @@ def group_key(group: Any, kinds: Sequence[Kind]) -> tuple[Hashable, ...]:
 
 def _length(value: Any, what: str) -> timedelta:
     """A duration that rows are to have."""
-    said = spoken(value)
+    said = parse_time(value)
     if said is None or said.word != "duration":
         must = "a duration, such as timedelta(hours=1) or 01:00:00"
         raise InvalidArgument(what, must, checks.describe(value))

@@ -25,7 +25,7 @@ from uptack.exact import read
 from uptack.table.csv import cells
 from uptack.table.csv.time_cells import DURATION, FORMS
 from uptack.table.values.kinds import LARGEST
-from uptack.table.values.times import UNITS, spoken
+from uptack.table.values.times import UNITS, parse_time
 
 END = ".uptack.toml"
 FILE_KEYS: Mapping[str, Any] = {
@@ -330,7 +330,7 @@ class _Reading:
         if both and all(map(_is_float, both)) and both[0] < both[1]:
             return float(both[0]), float(both[1])
         texts = [one.isoformat() if isinstance(one, date | time) else one for one in both]
-        spans = [span for one in texts if isinstance(one, str) and (span := spoken(one)) is not None]
+        spans = [span for one in texts if isinstance(one, str) and (span := parse_time(one)) is not None]
         if len(spans) < 2 or spans[0].word != spans[1].word or not spans[0].ticks < spans[1].ticks:
             self.refuse("plausible" + where, f"two numbers such as [0, 120], or two dates such as {USUAL_DATES}", found)
         return tuple(texts)
@@ -340,7 +340,7 @@ class _Reading:
         ends, step = column_schema.plausible, column_schema.granularity
         kind = cells.base(kind)
         times, numbers = kind in FORMS, kind in NUMBERS
-        zoned = spoken(ends[0]) if ends is not None and isinstance(ends[0], str) else None
+        zoned = parse_time(ends[0]) if ends is not None and isinstance(ends[0], str) else None
         words = {"datetime-utc": ("utc",), DURATION: ("duration",)}.get(kind, ("clock",))
         wrong = zoned is None or zoned.word not in words
         if ends is not None and ((times and wrong) or (numbers and zoned is not None)):

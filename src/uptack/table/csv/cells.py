@@ -171,7 +171,9 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
 
     if kind == "text":
         return found
-    if (plain := _at_once(found, kind, form)) is not None:
+    if kind == "integer" and not form.thousands and (plain := integers_at_once(found)) is not None:
+        return plain
+    if kind == "number" and form == Numbers() and (plain := numbers_at_once(found)) is not None:
         return plain
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
@@ -200,13 +202,6 @@ def _without_unit(bare: Any, unit: str) -> Any:
     return pc.replace_substring_regex(
         pc.replace_substring_regex(bare, f"^([+-]?){blanks}{sign}{blanks}", r"\1"), f"{blanks}{sign}$", ""
     )
-
-
-def _at_once(found: Any, kind: str, form: Numbers) -> Any | None:
-    """The same for the usual form of numbers, at once; None if cells have another form."""
-    if kind == "integer" and not form.thousands:
-        return integers_at_once(found)
-    return numbers_at_once(found) if kind == "number" and form == Numbers() else None
 
 
 def fits(bare: Any, kind: str, form: Numbers) -> Any:

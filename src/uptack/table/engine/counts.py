@@ -38,7 +38,7 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
         return _by_calendar(left, columns[0])
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
-        return Counts(*settled_sizes(left, names, favourites(left, names, left.unit.at_most)), left.unit)
+        return Counts(*favourite_sizes(left, names, favourites(left, names, left.unit.at_most)), left.unit)
     cells = [f"c{i}" for i in range(len(names))]
     if left.plain is not None and not left.ids:
         found = connection.whole(left.plain.counts(names))
@@ -190,7 +190,7 @@ def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connect
     return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.Kept(best))
 
 
-def settled_sizes(
+def favourite_sizes(
     left: EngineTable, names: Sequence[str], best: connection.Kept
 ) -> tuple[list[tuple[Any, ...]], Integers]:
     """The values that are somebody's most frequent ones, and of how many people."""

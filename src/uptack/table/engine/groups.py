@@ -40,7 +40,7 @@ class EngineGroups(GroupedTable):
         """The groups of each person: those of most of her rows, and of several the first."""
         return counts.favourites(self._left(), self.by, self.at_most)
 
-    def _settled(self) -> EngineTable:
+    def _members(self) -> EngineTable:
         """The rows that are in a group: of people those in their own."""
         left = self._left()
         if not left.ids:
@@ -65,5 +65,5 @@ class EngineGroups(GroupedTable):
 
     def part(self, group: Hashable) -> EngineTable:
         """The rows of a group."""
-        settled = self._settled()
-        return settled.part(settled.table.filter(self._test(settled, group)))
+        members = self._members()
+        return members.part(members.table.filter(self._test(members, group)))

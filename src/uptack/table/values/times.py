@@ -196,7 +196,7 @@ def _read(row: Any, form: Form) -> int | None:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class ParsedTime:
     """A time or a duration that somebody wrote: its ticks, and whether it is a "duration", a "clock" time or "utc"."""
 
     ticks: int
@@ -209,22 +209,22 @@ class Spoken:
         return self.word != "utc" or form.word == "utc"
 
 
-def spoken(value: Any) -> Spoken | None:
+def parse_time(value: Any) -> ParsedTime | None:
     """What somebody wrote as a time or a duration; None for what is neither.
 
     A text may be a date or time of ISO 8601, or a duration in hours, minutes and seconds.
 
-    >>> spoken("2024-02-29"), spoken("01:00:00"), spoken(3)
-    (Spoken(ticks=1709164800000000, word='clock'), Spoken(ticks=3600000000, word='duration'), None)
+    >>> parse_time("2024-02-29"), parse_time("01:00:00"), parse_time(3)
+    (ParsedTime(ticks=1709164800000000, word='clock'), ParsedTime(ticks=3600000000, word='duration'), None)
     """
     plain: Any = canonical(value)
     if isinstance(plain, str):
         plain = _parsed(plain)
     if isinstance(plain, timedelta):
-        return Spoken(_ticks(plain), "duration")
+        return ParsedTime(_ticks(plain), "duration")
     if isinstance(plain, date):
         zoned = isinstance(plain, datetime) and plain.tzinfo is not None
-        return Spoken(_ticks(plain), "utc" if zoned else "clock")
+        return ParsedTime(_ticks(plain), "utc" if zoned else "clock")
     return None
 
 
@@ -317,13 +317,13 @@ def edges_between(low: int, high: int, every: str) -> list[int]:
     return found
 
 
-def tick_edges(edges: Any, every: str | None) -> tuple[list[Spoken], NDArray[np.int64]] | None:
+def tick_edges(edges: Any, every: str | None) -> tuple[list[ParsedTime], NDArray[np.int64]] | None:
     """Edges that are times or durations, in ticks, with what was said; None for edges that are numbers.
 
     With `every` two edges are the ends of a range of units.
     """
     try:
-        said = [spoken(edge) for edge in edges]
+        said = [parse_time(edge) for edge in edges]
     except TypeError:
         return None
     times = [one for one in said if one is not None]

@@ -96,7 +96,7 @@ def _assembled(fits: Mapping[Names, Floats], names: Names, shape: tuple[int, ...
 WAYS = ("auto", "direct", "table", "sparse")
 LARGEST_MARGIN = 1 << 20
 """Cells of a margin, or of a table that gets noise in all its cells."""
-WORTHLESS = Fraction(1, 2)
+LARGEST_ERROR = Fraction(1, 2)
 """The share of n that the expected ℓ1 error of a margin may reach before `through="auto"` takes the sparse table."""
 
 
@@ -259,7 +259,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
         direct, way = table, "table"
     else:
         way = "direct"
-    return "sparse" if rows is not None and direct > WORTHLESS * rows * len(sizes) else way
+    return "sparse" if rows is not None and direct > LARGEST_ERROR * rows * len(sizes) else way
 
 
 @release(data=("columns",), people=OwnedData(("columns",), ("weights", "at_most")))

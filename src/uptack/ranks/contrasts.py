@@ -88,54 +88,56 @@ class Contrast:
         return self.labelled is None and self.question.adjacency.size_is_public
 
 
-def contrast(name: str, x: Any, labels: Any, groups: Any, epsilon: Rational, options: Mapping[str, Any]) -> Contrast:
+def read_contrast(
+    name: str, x: Any, labels: Any, groups: Any, epsilon: Rational, options: Mapping[str, Any]
+) -> Contrast:
     """The checked arguments, and the values by group."""
-    told = {key: value for key, value in options.items() if key not in ("missing", "public_labels")}
-    question = read_question(name, epsilon, told)
+    rest = {key: value for key, value in options.items() if key not in ("missing", "public_labels")}
+    question = read_question(name, epsilon, rest)
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
-    found = samples(x, labels, public_groups(groups, 2, 2), missing)
-    public = labels_are_public(question.account, options, found.in_table)
+    data = samples(x, labels, public_groups(groups, 2, 2), missing)
+    public = labels_are_public(question.account, options, data.in_table)
     secret = missing == "ignore" or not public
-    most = found.size if secret and question.adjacency.size_is_public else None
+    most = data.size if secret and question.adjacency.size_is_public else None
     question = replace(question, missing="drop" if secret else None, at_most=most)
-    if found.x.integers:
+    if data.x.integers:
         question = replace(question, granularity=question.granularity or Fraction(1))
-    return Contrast(question, found, (found.sizes[0], found.sizes[1]) if public else None)
+    return Contrast(question, data, (data.sizes[0], data.sizes[1]) if public else None)
 
 
-def _drawn(found: Contrast, bears: Callable[[Sizes], int], reach: Callable[[int, Lattice], Reach]) -> Outcome[float]:
+def _drawn(contrast: Contrast, bears: Callable[[Sizes], int], reach: Callable[[int, Lattice], Reach]) -> Outcome[float]:
     """A shift by one draw. `bears` is for how many steps groups of such sizes bear: one person moves it by at most one.
 
     Groups of one size bear the most.
     """
-    known = found.known or (0, 0)
+    known = contrast.known or (0, 0)
     drawn = inverse_draw(
-        found.question,
+        contrast.question,
         sum(known),
         lambda size: bears((size // 2, size // 2)),
-        lambda: (sum(found.sizes), bears(found.sizes)),
+        lambda: (sum(contrast.sizes), bears(contrast.sizes)),
         lambda steps, lattice: [reach(steps, lattice)],
         known=bears(known),
     )
-    return replace(drawn, notes=found.notes) if drawn else drawn
+    return replace(drawn, notes=contrast.notes) if drawn else drawn
 
 
 # ------------------------------------------------------------------------------------------- differences of quantiles
 
 
-def difference(found: Contrast, p: Fraction) -> Outcome[float]:
+def difference(contrast: Contrast, p: Fraction) -> Outcome[float]:
     """The difference of two quantiles by one draw."""
 
     def ranks(sizes: Sizes) -> Sizes:
         return quantile_rank(p, sizes[0]), quantile_rank(p, sizes[1])
 
     def bears(sizes: Sizes) -> int:
-        return min(min(r - 1, n - r) for r, n in zip(ranks(sizes), sizes, strict=True)) // found.question.rows
+        return min(min(r - 1, n - r) for r, n in zip(ranks(sizes), sizes, strict=True)) // contrast.question.rows
 
     def reach(steps: int, _: Lattice) -> Reach:
-        return Difference(*found.groups, ranks(found.sizes), steps, found.question.rows, found.together)
+        return Difference(*contrast.groups, ranks(contrast.sizes), steps, contrast.question.rows, contrast.together)
 
-    return _drawn(found, bears, reach)
+    return _drawn(contrast, bears, reach)
 
 
 END_SHARE = Fraction(3, 8)
@@ -216,15 +218,15 @@ def _released(
     options: Mapping[str, Any],
 ) -> Release[float] | NoReply:
     confidence = None if interval is None else confidence_of(interval)
-    found = contrast(name, x, labels, groups, epsilon, options)
-    drawn = difference(found, p) if confidence is None else _with_interval(found, p, confidence)
-    return found.question.account.close(drawn)
+    contrast = read_contrast(name, x, labels, groups, epsilon, options)
+    drawn = difference(contrast, p) if confidence is None else _with_interval(contrast, p, confidence)
+    return contrast.question.account.close(drawn)
 
 
 # ------------------------------------------------------------------------------------- intervals for the population
 
 
-def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcome[float]:
+def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Outcome[float]:
     """A quarter of ε for the difference, the rest for the ends; a tenth of all for secret sizes first.
 
     **Theorem.** Let α = 1 - confidence, and Q₁, Q₂ the populations' quantiles. But for α/10 the sizes lie in their
@@ -233,12 +235,12 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
     a(l₁) - b(u₂) ≤ Q₁ - Q₂ ≤ a(u₁) - b(l₂). Each end aims a number of ranks further out in both groups, and misses by
     more, not being ⊥, with a chance of α/10 (`uptack.statistics.quantile_intervals.IntervalRanks`). ∎
     """
-    question = found.question
+    question = contrast.question
     share = COUNT_SHARE if question.size_is_secret else Fraction(0)
     each = question.epsilon * (1 - share) * END_SHARE
     law, off = None, 0
     if share:  # noise on both sizes: a row that goes over moves both by one
-        law = IntegerLaplace((2 if found.together else 1) * question.rows / (question.epsilon * share))
+        law = IntegerLaplace((2 if contrast.together else 1) * question.rows / (question.epsilon * share))
         off = law.cutoff((1 - confidence) / 40) - 1
 
     def aim(bounds: tuple[Sizes, Sizes]) -> IntervalRanks:
@@ -248,31 +250,31 @@ def _with_interval(found: Contrast, p: Fraction, confidence: Fraction) -> Outcom
         return aim(((max(size // 2 - 2 * off, 0), size // 2),) * 2).sure
 
     advice = Advice(n=least_n(sure), other="groups with more rows")
-    if found.known is not None and not aim(_ranges(found.known, 0)).worth:
+    if contrast.known is not None and not aim(_ranges(contrast.known, 0)).worth:
         return question.refuse(HOW, advice)
-    sizes: Sequence[int] = found.sizes
+    sizes: Sequence[int] = contrast.sizes
     if law is not None:
-        sizes = noisy_sums(found.sizes, law, question.account.allot(question.epsilon * share))
+        sizes = noisy_sums(contrast.sizes, law, question.account.allot(question.epsilon * share))
         question.account.bought(sum(sizes), law, times=2)
         question = question.worth(question.epsilon * (1 - share), question.delta)
     ends = aim(_ranges(sizes, off))
     if not ends.worth:
         return question.refuse(HOW, advice)
     half, *sides = question.split(1 - 2 * END_SHARE, END_SHARE, END_SHARE)
-    drawn = difference(replace(found, question=half), p)
+    drawn = difference(replace(contrast, question=half), p)
     if drawn.value is None:
         return drawn
     ((low, high), (other_low, other_high)), values = ends.ranks, []
     for ranks, outward, side in zip(((low, other_high), (high, other_low)), (-1, 1), sides, strict=True):
-        reach = Difference(*found.groups, ranks, ends.steps, side.rows, found.together)
-        value = end_around(drawn.value, reach, ends.steps, ends.refusal(found.sizes, side), side, outward)
+        reach = Difference(*contrast.groups, ranks, ends.steps, side.rows, contrast.together)
+        value = end_around(drawn.value, reach, ends.steps, ends.refusal(contrast.sizes, side), side, outward)
         values.append(value)
     if values[0] is None or values[1] is None:
         return question.refuse(HOW, advice)
     percent = f"{float(100 * confidence):g}%"
     note = f"Three quarters of ε were spent on the {percent} interval for the difference in the population."
     noise = PopulationInterval(confidence, min(values[0], values[1]), max(values[0], values[1]))
-    return replace(drawn, noise=noise, notes=(*found.notes, note))
+    return replace(drawn, noise=noise, notes=(*contrast.notes, note))
 
 
 def _ranges(sizes: Sequence[int], off: int) -> tuple[Sizes, Sizes]:
@@ -307,26 +309,28 @@ def hodges_lehmann(
 
     It takes O(n log n) for each of some hundred candidates per digit: a few seconds for 10,000 rows.
     """
-    found = contrast("Hodges-Lehmann shift", x, labels, groups, epsilon, options)
+    contrast = read_contrast("Hodges-Lehmann shift", x, labels, groups, epsilon, options)
 
     def bears(sizes: Sizes) -> int:
         """κ: the last k with t_k < m, so that both ends are differences of rows."""
-        each = step(found, sizes)
+        each = step(contrast, sizes)
         return -1 if each is None else math.ceil(sizes[0] * sizes[1] / each) - 1
 
     def reach(steps: int, lattice: Lattice) -> Reach:
-        one, other = found.samples.values
-        return PairwiseShift(one, other, step(found, found.sizes) or Fraction(1), steps, lattice.values, lattice.top)
+        one, other = contrast.samples.values
+        return PairwiseShift(
+            one, other, step(contrast, contrast.sizes) or Fraction(1), steps, lattice.values, lattice.top
+        )
 
-    return found.question.account.close(_drawn(found, bears, reach))
+    return contrast.question.account.close(_drawn(contrast, bears, reach))
 
 
-def step(found: Contrast, sizes: Sizes) -> Fraction | None:
+def step(contrast: Contrast, sizes: Sizes) -> Fraction | None:
     """How far S(y) may move per person, on the scale of the sizes as they are; None without rows."""
-    rows = found.question.rows
-    if found.labelled is not None:
-        large = max(found.labelled) or max(sizes)  # advice is about other sizes, also where nobody has a label
+    rows = contrast.question.rows
+    if contrast.labelled is not None:
+        large = max(contrast.labelled) or max(sizes)  # advice is about other sizes, also where nobody has a label
         return Fraction(2 * large * rows) if large else None
     h = weight(*sizes)
-    moves = MOVES if found.question.adjacency.size_is_public else COMES
+    moves = MOVES if contrast.question.adjacency.size_is_public else COMES
     return Fraction(moves) * rows / h if h else None

@@ -24,7 +24,7 @@ from uptack.privacy import Privacy, loss
 from uptack.progress import track
 from uptack.ranks.null_laws import half_width
 from uptack.ranks.pair_counts import Floats, concordance, net_counts, square_sum
-from uptack.ranks.rank_data import GRID, LOUDEST, RankOptions, complete_rows, open_account, sampling_note
+from uptack.ranks.rank_data import GRID, LARGEST_NOISE, RankOptions, complete_rows, open_account, sampling_note
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.arguments import as_columns, side_by_side
@@ -141,7 +141,7 @@ def from_tau(tau: float) -> float:
 
 def least_rows(account: Account) -> int:
     """From how many rows on the noise on τ is worth a reply; public."""
-    return math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LOUDEST)) + 1
+    return math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LARGEST_NOISE)) + 1
 
 
 def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float], float] = float) -> Outcome[float]:
@@ -289,7 +289,7 @@ def spread(d: int, secret: bool) -> float:
 
 def _measured(rows: Rows, names: tuple[str, ...], account: Account, dropped: bool) -> Outcome[CorrelationMatrix]:
     d, secret = len(names), dropped or not account.adjacency.size_is_public
-    least = math.ceil(spread(d, secret) * account.rows / (account.epsilon * LOUDEST)) + 1
+    least = math.ceil(spread(d, secret) * account.rows / (account.epsilon * LARGEST_NOISE)) + 1
     advice = Advice(n=least, other="fewer columns")
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(MATRIX_HOW, advice)

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from uptack.account import Outcome
 from uptack.exact import Rational
-from uptack.ranks.contrasts import EXAMPLE, Contrast, contrast
+from uptack.ranks.contrasts import EXAMPLE, Contrast, read_contrast
 from uptack.ranks.rank_data import LabelOptions, sampling_note
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
@@ -62,19 +62,19 @@ def mean_difference(
     >>> bool(low < 2 < high), bool(high - low < 2), found.noise.p_value
     (True, True, 0.0001)
     """
-    found = contrast("mean difference", x, labels, groups, epsilon, options)
-    question = found.question
-    known, each = found.known, question.epsilon / 2 / question.rows
+    contrast = read_contrast("mean difference", x, labels, groups, epsilon, options)
+    question = contrast.question
+    known, each = contrast.known, question.epsilon / 2 / question.rows
     if known is not None and not enough(min(known), each):
         advice = Advice(n=2 * (least_n(lambda size: enough(size, each)) or 1), other="groups with more rows")
         return question.account.close(question.refuse(HOW, advice))
-    return question.account.close(_released(found))
+    return question.account.close(_released(contrast))
 
 
-def _released(found: Contrast) -> Outcome[float]:
-    question = found.question
+def _released(contrast: Contrast) -> Outcome[float]:
+    question = contrast.question
     made, law = list[Moments](), question.count
-    for part, half in zip(found.groups, question.split(HALF, HALF), strict=True):
+    for part, half in zip(contrast.groups, question.split(HALF, HALF), strict=True):
         moments, left, refused = framed(part.floats(), half, RECIPES)
         if moments is None:
             return refused
@@ -84,7 +84,7 @@ def _released(found: Contrast) -> Outcome[float]:
         question.account.bought(sum(one.rows for one in made), law, times=2)
     means = [one.frame.centre + one.frame.half * one.first for one in made]
     noise = WelchInterval(means[0] - means[1], MeanInterval(made[0]), MeanInterval(made[1]))
-    notes = (*found.notes, *(clipping(one) for one in made), *sampling_note(question.account), noise.sentence)
+    notes = (*contrast.notes, *(clipping(one) for one in made), *sampling_note(question.account), noise.sentence)
     return Outcome(means[0] - means[1], HOW, noise, notes=tuple(dict.fromkeys(notes)))
 
 

@@ -25,7 +25,7 @@ from uptack.table.values.kinds import NUMERIC, Kind, canonical
 GRID = 1 << 16
 """Fractions are rounded to multiples of 1/GRID, which costs less than a part in 60,000 of the noise."""
 
-LOUDEST = Fraction(1, 5)
+LARGEST_NOISE = Fraction(1, 5)
 """The largest scale of noise on a τ or on a probability that is worth a reply. With more there is ⊥."""
 
 
@@ -157,15 +157,15 @@ def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> 
 
 def _labelled(x: Any, labels: Any, groups: tuple[Hashable, ...]) -> Samples:
     if isinstance(x, Column):
-        return Samples(x, labels, _told_apart(groups, labels.kind), in_table=True)
+        return Samples(x, labels, _distinct_labels(groups, labels.kind), in_table=True)
     values, marks = column_field("x", x, NUMERIC), column_field("labels", labels, None, MUST)
     if values.size != marks.size:
         raise InvalidArgument("labels", f"as long as x, {values.size} rows", f"{marks.size} rows")
     table = MemoryTable.of({"x": values, "labels": marks})
-    return Samples(table.column("x"), table.column("labels"), _told_apart(groups, marks.kind), in_table=False)
+    return Samples(table.column("x"), table.column("labels"), _distinct_labels(groups, marks.kind), in_table=False)
 
 
-def _told_apart(groups: tuple[Hashable, ...], kind: Kind) -> tuple[Hashable, ...]:
+def _distinct_labels(groups: tuple[Hashable, ...], kind: Kind) -> tuple[Hashable, ...]:
     """Labels as rows of this kind would hold them. Each row has one of them at most."""
     return distinct("groups", groups, [kind], "labels that rows of the column can tell apart")
 

@@ -119,13 +119,13 @@ def mann_whitney(
     """
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("Mann and Whitney's test", epsilon, options)
-    found = samples(x, labels, public_groups(groups, 2, 2), missing)
-    public = labels_are_public(account, options, found.in_table)
-    early = too_small(found, account, public)
+    data = samples(x, labels, public_groups(groups, 2, 2), missing)
+    public = labels_are_public(account, options, data.in_table)
+    early = too_small(data, account, public)
     if early is not None:
         return account.close(Outcome.refusal(HOW, early))
-    ranks = account.toss(lambda entropy: broken_ties(found.values, entropy))
-    pairs = noisy_pairs(ranks, found.sizes if public else None, account, missing == "ignore")
+    ranks = account.toss(lambda entropy: broken_ties(data.values, entropy))
+    pairs = noisy_pairs(ranks, data.sizes if public else None, account, missing == "ignore")
     if pairs is None:
         advice = Advice(n=least_rows(account), other="groups with more rows")
         return account.close(Outcome.refusal(HOW, advice))
@@ -138,12 +138,12 @@ def mann_whitney(
 def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
     """The p-value of a noisy count of pairs: the largest over the sizes that there may be."""
     candidates = {pairs.sizes, *(pairs.labels.region(SIZES_FAIL) if pairs.secret else ())}
-    found = 0.0
+    worst = 0.0
     for sizes in candidates:
         unit = pairs.labels.unit(*sizes)
         law = mann_whitney_sum(*sizes)
-        found = max(found, tail_of(side, law, pairs.sign / unit, pairs.scale / unit, grid / unit))
-    return min(found + (SIZES_FAIL if pairs.secret else 0.0), 1.0)
+        worst = max(worst, tail_of(side, law, pairs.sign / unit, pairs.scale / unit, grid / unit))
+    return min(worst + (SIZES_FAIL if pairs.secret else 0.0), 1.0)
 
 
 # ------------------------------------------------------------------------------------------------------- signed ranks
@@ -209,8 +209,8 @@ def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice
         return Outcome.refusal(HOW, advice)
     most = rows + size.cutoff(Fraction(SIZES_FAIL)) - 1
     unit = (most + 1) / GRID
-    found = tail_of(side, signed_rank_sum(most), noisy * unit, float(Fraction(law.scale)) * unit, unit)
-    value = RankTest(_within(noisy / GRID / (rows / 2)), min(found + SIZES_FAIL, 1.0))
+    pvalue = tail_of(side, signed_rank_sum(most), noisy * unit, float(Fraction(law.scale)) * unit, unit)
+    value = RankTest(_within(noisy / GRID / (rows / 2)), min(pvalue + SIZES_FAIL, 1.0))
     return Outcome(value, HOW, notes=sampling_note(account))
 
 
@@ -261,14 +261,14 @@ def kruskal_wallis(
     """
     account, missing = open_account("Kruskal and Wallis's test", epsilon, options)
     chosen = public_groups(groups, 2, MOST)
-    found = samples(x, labels, chosen, missing)
-    public = labels_are_public(account, options, found.in_table) and missing == "error"
-    sums = _sums(account, len(chosen), found.sizes if public else None)
+    data = samples(x, labels, chosen, missing)
+    public = labels_are_public(account, options, data.in_table) and missing == "error"
+    sums = _sums(account, len(chosen), data.sizes if public else None)
     least = math.ceil(len(chosen) * 2 * float(sums.size.scale if sums.size else 1))
     advice = Advice(n=least, other="fewer groups")
-    if account.adjacency.size_is_public and found.size < least:
+    if account.adjacency.size_is_public and data.size < least:
         return account.close(Outcome.refusal(HOW, advice))
-    return account.close(_tested(found, account, sums, advice))
+    return account.close(_tested(data, account, sums, advice))
 
 
 @dataclass(frozen=True)
@@ -290,8 +290,8 @@ def _sums(account: Account, k: int, sizes: tuple[int, ...] | None) -> _Laws:
     return _Laws(law, IntegerLaplace(Fraction(law.scale) / (GRID * SIZE)), False)
 
 
-def _tested(found: Samples, account: Account, laws: _Laws, advice: Advice) -> Outcome[RankTest]:
-    ranks = account.toss(lambda entropy: broken_ties(found.values, entropy))
+def _tested(data: Samples, account: Account, laws: _Laws, advice: Advice) -> Outcome[RankTest]:
+    ranks = account.toss(lambda entropy: broken_ties(data.values, entropy))
     sizes = np.array([part.size for part in ranks])
     total = int(sizes.sum())
     exact = [int(2 * part.sum()) - part.size * (total + 1) for part in ranks]  # Σ s_i = Σ (2r - N - 1)
@@ -330,8 +330,8 @@ def null_sums(sizes: Sequence[int], rng: np.random.Generator) -> Floats:
     if total > PERMUTED:
         free = rng.normal(size=(DRAWS, n.size)) * np.sqrt(n)
         centred = free - free.sum(axis=1, keepdims=True) * (n / total)  # covariance diag(n) - nnᵀ/N
-        found: Floats = centred * math.sqrt((total + 1) / (3 * total))
-        return found
+        sums: Floats = centred * math.sqrt((total + 1) / (3 * total))
+        return sums
     scores = np.tile(2.0 * np.arange(1, total + 1) - total - 1, (DRAWS, 1))
     rng.permuted(scores, axis=1, out=scores)
     starts = np.r_[0, np.cumsum(sizes)[:-1]]

@@ -49,7 +49,7 @@ from uptack.ranks.null_laws import half_width
 from uptack.ranks.pair_counts import exceedance
 from uptack.ranks.rank_data import (
     GRID,
-    LOUDEST,
+    LARGEST_NOISE,
     PUBLIC_LABELS,
     LabelOptions,
     Samples,
@@ -222,13 +222,13 @@ def _measured(
     x: Any, labels: Any, groups: Any, account: Account, missing: str, options: Any, seen: Callable[[float], float]
 ) -> Outcome[float]:
     """The share of pairs, or what is made of it."""
-    found = samples(x, labels, public_groups(groups, 2, 2), missing)
-    public = labels_are_public(account, options, found.in_table)
-    early = too_small(found, account, public)
+    data = samples(x, labels, public_groups(groups, 2, 2), missing)
+    public = labels_are_public(account, options, data.in_table)
+    early = too_small(data, account, public)
     if early is not None:
         return Outcome.refusal(HOW, early)
-    pairs = noisy_pairs(found.values, found.sizes if public else None, account, missing == "ignore")
-    if pairs is None or pairs.share(pairs.sizes)[1] > LOUDEST:
+    pairs = noisy_pairs(data.values, data.sizes if public else None, account, missing == "ignore")
+    if pairs is None or pairs.share(pairs.sizes)[1] > LARGEST_NOISE:
         return Outcome.refusal(HOW, Advice(n=least_rows(account), other="groups with more rows"))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
     notes = ((PUBLIC_LABELS,) if public else ()) + sampling_note(account)
@@ -240,12 +240,12 @@ def least_rows(account: Account) -> int:
     return math.ceil(64 * account.rows / account.epsilon)
 
 
-def too_small(found: Samples, account: Account, public: bool) -> Advice | None:
+def too_small(data: Samples, account: Account, public: bool) -> Advice | None:
     """What public numbers say against a reply; they cost nothing."""
     if not account.adjacency.size_is_public:
         return None
-    rows = 2 * min(found.sizes) if public else found.size
-    least = math.ceil(2 * account.rows / (account.epsilon * LOUDEST)) if public else least_rows(account)
+    rows = 2 * min(data.sizes) if public else data.size
+    least = math.ceil(2 * account.rows / (account.epsilon * LARGEST_NOISE)) if public else least_rows(account)
     return Advice(n=least, other="groups with more rows") if rows < least else None
 
 

@@ -44,7 +44,7 @@ def in_ticks(value: Any) -> Any:
     return value if time is None else time.ticks
 
 
-SAID = {"duration": "a duration", "clock": "a time without a zone", "utc": "a time with a zone"}
+TIME_WORDS = {"duration": "a duration", "clock": "a time without a zone", "utc": "a time with a zone"}
 
 
 def check_times(options: Sequence[tuple[str, ParsedTime | None]], form: Form | None) -> None:
@@ -52,12 +52,12 @@ def check_times(options: Sequence[tuple[str, ParsedTime | None]], form: Form | N
     for name, said in options:
         wanted = form if form is None or name != "granularity" else form.spread
         if form is None and said is not None:
-            raise InvalidArgument(name, "a number for a column of numbers", SAID[said.word])
+            raise InvalidArgument(name, "a number for a column of numbers", TIME_WORDS[said.word])
         if form is not None and (said is None or not said.fits(wanted)):
             what = {"duration": "a duration, such as timedelta(hours=1),", "utc": "a time, such as date(2024, 2, 29),"}
             must = what.get(form.word, "a time without a zone")
             must = "a duration, such as 'day' or timedelta(hours=1)," if wanted != form else must
-            got = "a number" if said is None else SAID[said.word]
+            got = "a number" if said is None else TIME_WORDS[said.word]
             raise InvalidArgument(name, f"{must} for a column of {form.held}", got)
 
 
@@ -156,7 +156,7 @@ def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Quest
 COUNT_SHARE = Fraction(1, 10)
 """The part of ε that goes into the number of rows where it is secret."""
 
-WORTH = "people's worth of rows"
+CAPPED_UNIT = "people's worth of rows"
 """What is counted where rows weigh alike: rows over the most that one person has (`uptack.table.unit`)."""
 
 
@@ -177,7 +177,7 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
     share = question.epsilon * COUNT_SHARE
     law = IntegerLaplace(question.rows / share)
     noisy = noisy_size(n, law, question.account.allot(share))
-    question.account.bought(noisy, law, WORTH if question.capped else "")
+    question.account.bought(noisy, law, CAPPED_UNIT if question.capped else "")
     return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
 
 
@@ -209,7 +209,7 @@ def least_n(holds: Callable[[int], bool]) -> int:
     return high
 
 
-FOLLOWED = 11
+MOST_FOLLOWED = 11
 """Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
 
 STEPS = (Fraction(1, 10**75), Fraction(10**75))

@@ -38,7 +38,7 @@ from uptack.table.values.times import TIMED
 MOST = 5_000
 """Terms in a sum over the law of the noise."""
 
-FORGOTTEN = 1e-12
+TAIL_ERROR = 1e-12
 """The probability of larger noise, which is added to every tail."""
 
 
@@ -93,7 +93,7 @@ class ProportionInterval:
         z, chances = _noise(self.law)
         beyond = binomial_tails((y - z) // self.each, -(-n // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
-        return float((chances * beyond).sum()) + FORGOTTEN
+        return float((chances * beyond).sum()) + TAIL_ERROR
 
 
 WIDE = 9
@@ -119,10 +119,10 @@ def binomial_tails(starts: NDArray[np.int64], n: int, p: float) -> NDArray[np.fl
 
 @lru_cache(maxsize=32)
 def _noise(law: IntegerLaplace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Values of the noise and their chances, but for `FORGOTTEN`. Where there are very many, each stands for all from
+    """Values of the noise and their chances, but for `TAIL_ERROR`. Where there are very many, each stands for all from
     the one before it on: the larger noise makes P(B + Z ≥ y) larger, and an interval wider.
     """
-    most = law.cutoff(FORGOTTEN)
+    most = law.cutoff(TAIL_ERROR)
     step = -(-(2 * most + 1) // MOST)
     ends = np.arange(-most - 1, most + step, step)
     rate = 1 / float(Fraction(law.scale))

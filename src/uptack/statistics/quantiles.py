@@ -23,7 +23,7 @@ from uptack.registry import release
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import (
-    FOLLOWED,
+    MOST_FOLLOWED,
     Options,
     Question,
     column,
@@ -140,7 +140,7 @@ def quantile(
     question = read_question("quantiles", epsilon, options)
     data, question = column(x, question, times="place")
     n = data.count()
-    if not question.follows or len(levels) > FOLLOWED:
+    if not question.follows or len(levels) > MOST_FOLLOWED:
         n, question = public_size(n, question)
     drawn = quantiles(data, n, levels, question)
     return question.account.close(replace(drawn, labels=tuple(map(float, levels))))
@@ -201,8 +201,8 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
     **Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
     candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
     moves by at most one step where a row comes, goes or is replaced (`uptack.statistics.statistic.measured`), and so do
-    these. ∎ A chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to `FOLLOWED`
-    quantiles are closer by boxes.
+    these. ∎ A chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to
+    `MOST_FOLLOWED` quantiles are closer by boxes.
     """
     if question.method != "inverse":
         return _in_turn(data, n, levels, question)

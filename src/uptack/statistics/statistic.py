@@ -41,7 +41,7 @@ from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import (
     COUNT_SHARE,
-    FOLLOWED,
+    MOST_FOLLOWED,
     Question,
     column,
     least_n,
@@ -155,7 +155,7 @@ def run(statistic: Statistic, data: Column, n: int, question: Question) -> Outco
 
 def _inverse(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """Pure ε. n is what ranks are worked out from: the number of rows, public or not, or a noisy one."""
-    g = question.rows
+    g = question.account.adjacency.rows_per_person
     return inverse_draw(
         question,
         n,
@@ -189,7 +189,7 @@ def inverse_draw(
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
     """
-    account, g, secret, step = question.account, question.rows, question.size_is_secret, question.granularity
+    account, secret, step = question.account, question.size_is_secret, question.granularity
     offered: Sequence[Lattice] = lattices if question.plausible is None else question.guessed(lattices, scale)
     public = question.at_most if secret and question.count is None else n
     kappa = known if known is not None else None if public is None else room(public)
@@ -197,7 +197,7 @@ def inverse_draw(
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
     size, kappa = bears() if secret or kappa is None else (n, kappa)
-    lattice, steps = seen[0], saturated(seen[1], size, g)
+    lattice, steps = seen[0], saturated(seen[1], size, account.adjacency.rows_per_person)
     nested = boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
     drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, Refusal(kappa, secret)))
     if drawn is None:
@@ -274,11 +274,11 @@ def _inverse_advice(room: Callable[[int], int], n: int, question: Question, cand
 SCALE_SLOPE = 8.0
 """The logarithm of an interquartile range moves by up to 4.7/n a row for normal data; a bound with some room."""
 
-LOUDEST = 0.2
+LARGEST_NOISE = 0.2
 """The largest scale of noise on the logarithm of a scale, or on a location over its spread. An answer with more would
 be off by three spreads more often than once in a thousand; then there is none."""
 
-LOUDEST_ROUGH = 0.5
+LARGEST_ROUGH_NOISE = 0.5
 """The same for a scale that is not released but sets the size of noise."""
 
 RUNGS = ((Fraction(2, 5), 1.0), (Fraction(1, 10), 8.0))
@@ -346,7 +346,7 @@ def _looks(question: Question) -> float:
 def _scale_ladder(n: int, question: Question, rough: bool) -> ptr.TestedAnswer:
     """S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)."""
     bound = min(SCALE_SLOPE * _looks(question) / n, dwork_lei.log_width(n))
-    proposals = _ladder(question, bound, LOUDEST_ROUGH if rough else LOUDEST, ptr.ratio)
+    proposals = _ladder(question, bound, LARGEST_ROUGH_NOISE if rough else LARGEST_NOISE, ptr.ratio)
     return ptr.TestedAnswer.of(proposals, scale=True)
 
 
@@ -354,7 +354,7 @@ def _location_ladder(statistic: Statistic, n: int, question: Question, spread: f
     """A location with bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one."""
     s = max(spread, 1e-300)
     bound = statistic.slope * s * _looks(question) / n
-    return ptr.TestedAnswer.of(_ladder(question, bound, LOUDEST * s, ptr.diameter), scale=False)
+    return ptr.TestedAnswer.of(_ladder(question, bound, LARGEST_NOISE * s, ptr.diameter), scale=False)
 
 
 def _outcome(answer: ptr.TestedValue | None, how: str, question: Question, advice: Advice) -> Outcome[float]:
@@ -397,8 +397,8 @@ def _quiet(stages: int, n: int, question: Question) -> bool:
     """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
     each = float(question.epsilon) / (2 * stages)
     if stages == 1:
-        return dwork_lei.log_width(n) / each <= LOUDEST
-    return dwork_lei.log_width(n) / each <= LOUDEST_ROUGH and n ** (-1 / 3) / each <= LOUDEST
+        return dwork_lei.log_width(n) / each <= LARGEST_NOISE
+    return dwork_lei.log_width(n) / each <= LARGEST_ROUGH_NOISE and n ** (-1 / 3) / each <= LARGEST_NOISE
 
 
 def _grid_advice(statistic: Statistic, n: int, question: Question) -> Advice:
@@ -446,7 +446,7 @@ def listed(p: object) -> Sequence[Any]:
 
 def buys_size(given: Mapping[str, Any]) -> bool:
     """Whether an order statistic first buys a noisy number of rows where that is secret: see `measured`."""
-    several = len(listed(given.get("p"))) > FOLLOWED
+    several = len(listed(given.get("p"))) > MOST_FOLLOWED
     capped = given.get("weights") == "rows"
     return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
 

@@ -158,10 +158,7 @@ def chi_square(
     least = math.ceil(16 * float(law.up))
     if account.adjacency.size_is_public and columns[0].table.size < least:
         return account.close(Outcome.refusal(HOW, Advice(n=least)))
-    sides = [
-        shown if shown is not None else _frequent(column, account, unknown)
-        for column, shown in zip(columns, public, strict=True)
-    ]
+    sides = [shown or _frequent(column, account, unknown) for column, shown in zip(columns, public, strict=True)]
     if min(map(len, sides)) < 2 or math.prod(map(len, sides)) > MOST:
         why = f"{len(sides[0])} and {len(sides[1])} categories were found with enough {account.adjacency.unit}"
         return account.close(Outcome.refusal(HOW, Advice(other="lists of categories in levels=", why=why)))
@@ -228,8 +225,8 @@ def _tested(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Ac
     n, fewer = max(int(noisy.sum()), 1), min(noisy.shape) - 1
     effect = math.sqrt(min(max(square - float(squares.mean()), 0.0) / (n * fewer), 1.0))
     table = Crosstab(tuple(itertools.product(*sides)), noisy.ravel())
-    value = IndependenceTest(statistic, (1 + beyond) / (1 + DRAWS), effect, table)
-    return Outcome(value, HOW, notes=(DEPENDENT,) if account.rows > 1 else ())
+    notes = (DEPENDENT,) if account.rows > 1 else ()
+    return Outcome(IndependenceTest(statistic, (1 + beyond) / (1 + DRAWS), effect, table), HOW, notes=notes)
 
 
 def _statistics(tables: Floats, variance: float) -> tuple[Floats, Floats]:

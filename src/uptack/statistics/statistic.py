@@ -290,14 +290,16 @@ SCALE_SHARE = Fraction(3, 10)
 """The part of the budget that finds the scale of a location."""
 
 
-def _scale_build(statistic: Statistic, data: Column, n: int, question: Question) -> ptr.Build:
-    """The interquantile range that a statistic is measured by."""
-    return lambda steps: range_reach(data, statistic.spread(n), steps, question.rows)
+def _builds(statistic: Statistic, data: Column, n: int, question: Question) -> tuple[ptr.Build, ptr.Build]:
+    """The reach of the statistic, and that of the scale it is measured by: itself, or an interquantile range."""
 
+    def own(steps: int) -> Reach:
+        return statistic.reach(data, n, steps, question.rows)
 
-def _own_build(statistic: Statistic, data: Column, n: int, question: Question) -> ptr.Build:
-    """The reach of the statistic itself."""
-    return lambda steps: statistic.reach(data, n, steps, question.rows)
+    def spread(steps: int) -> Reach:
+        return range_reach(data, statistic.spread(n), steps, question.rows)
+
+    return own, own if statistic.scale else spread
 
 
 def _diameter(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
@@ -306,14 +308,12 @@ def _diameter(statistic: Statistic, data: Column, n: int, question: Question) ->
     first, rest = (question, question) if statistic.scale else question.split(SCALE_SHARE, 1 - SCALE_SHARE)
     if not _room(statistic, n, _looks(first)):
         return question.refuse(how, _ptr_advice(statistic, n, question))
-    build = _own_build(statistic, data, n, question) if statistic.scale else _scale_build(statistic, data, n, question)
-    spread = first.account.draw(_scale_ladder(n, first, rough=not statistic.scale), build)
+    own, scale = _builds(statistic, data, n, question)
+    spread = first.account.draw(_scale_ladder(n, first, rough=not statistic.scale), scale)
     if statistic.scale or spread is None:
         return _outcome(spread, how, question, _ptr_advice(statistic, n, question))
-    found = rest.account.draw(
-        _location_ladder(statistic, n, rest, spread.value), _own_build(statistic, data, n, question)
-    )
-    return _outcome(found, how, rest, _ptr_advice(statistic, n, question))
+    answer = rest.account.draw(_location_ladder(statistic, n, rest, spread.value), own)
+    return _outcome(answer, how, rest, _ptr_advice(statistic, n, question))
 
 
 def _room(statistic: Statistic, n: int, moves: float) -> bool:
@@ -384,13 +384,12 @@ def _grids(statistic: Statistic, data: Column, n: int, question: Question) -> Ou
         return _trimmed(statistic, statistic.averaged(n), data, n, question)
     advice = _grid_advice(statistic, n, question)
     level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
-    build = _own_build(statistic, data, n, question)
-    scale = build if statistic.scale else _scale_build(statistic, data, n, question)
+    own, scale = _builds(statistic, data, n, question)
     spread = question.account.draw(dwork_lei.scale(dwork_lei.log_width(n), level), scale)
     if statistic.scale or spread is None:
         return _outcome(spread, how, question, advice)
-    found = question.account.draw(dwork_lei.location(dwork_lei.bin_width(spread.value, n), level), build)
-    return _outcome(found, how, question, advice)
+    answer = question.account.draw(dwork_lei.location(dwork_lei.bin_width(spread.value, n), level), own)
+    return _outcome(answer, how, question, advice)
 
 
 def _quiet(stages: int, n: int, question: Question) -> bool:

@@ -33,7 +33,7 @@ def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
     rng, seen = np.random.default_rng(p), []
     for _ in range(400):
         one, two = rng.normal(size=(2, p, p + 1))
-        seen.append(spectrum(NoisyMatrix((one @ one.T - two @ two.T) / 2, 1.0), p)[2].all())
+        seen.append(spectrum(NoisyMatrix.laplace((one @ one.T - two @ two.T) / 2, 1.0), p)[2].all())
     assert np.mean(seen) > 0.9
 
 

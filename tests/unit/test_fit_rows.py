@@ -12,6 +12,7 @@ from uptack.multivariate.private_sums import (
     LENGTH,
     NEAR_SIZES,
     NEXT_SIZES,
+    Allowance,
     bounded,
     far_quantiles,
     gradient,
@@ -95,10 +96,13 @@ def test_sums_are_about_what_they_are_without_noise():
     rows = sampled(np.column_stack([x, x[:, 0]]))
     whole = Account.open("sums", 6000, entropy=SeededEntropy(1))
     account = whole.part(Fraction(1, 6))
-    moments = second_moments(rows, lambda b: b[:2], 10.0, 5_000, account)
+    moments = second_moments(rows, lambda b: b[:2], 10.0, 5_000, Allowance(account))
     assert np.abs(moments.matrix - x.T @ x / 5_000).max() < 0.01
-    assert np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, account)[0] - cut(x.T, 2.0).sum(axis=1)).max() < 1
-    v, scale = variances(rows, lambda b: cut(b[:2], 2.0) ** 2, 4.0, 5_000, account)
+    assert (
+        np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, Allowance(account))[0] - cut(x.T, 2.0).sum(axis=1)).max()
+        < 1
+    )
+    v, scale = variances(rows, lambda b: cut(b[:2], 2.0) ** 2, 4.0, 5_000, Allowance(account))
     assert np.abs(v - (cut(x.T, 2.0) ** 2).mean(axis=1)).max() < 20 * scale + 1e-4
     sizes = np.linalg.norm(x, axis=1)
     (near,) = far_quantiles(rows, lambda b: [np.sqrt(b[0] ** 2 + b[1] ** 2)], 0.1, account)

@@ -281,6 +281,7 @@ def _fits() -> list[Scenario]:
         *(edge(f"{fit}, a row that moves", f"{fit.lower()}_regression", moves, epsilon=3)
           for fit in ("linear", "Poisson", "quantile", "logistic")),
         edge("scatter, a row that moves", "scatter", tables.moves(table=True), epsilon=3),
+        edge("concentrated, a row that moves", "linear_regression", moves, epsilon=3, delta=0.25),
         edge("R_S", "papers.R_S", tables.line(), eps=5, delta=DELTA),
         edge("R_H", "papers.R_H", tables.line(400, columns=2), eps=20, delta=DELTA),
         edge("groups, 2 rows", "per_group", people, groups=[0, 1], **groups),

@@ -263,7 +263,7 @@ SIZE = "statistics.noisy_size"
 DIGITS = "statistics.WindowRows._digits"
 HUGE = "uptack.median(epsilon=20) on numbers"
 SECRET_SESSION = "session: uptack.median(epsilon=20, adjacency=Adjacency('add/remove')) on numbers"
-FIT_DRAWS = {"linear": 9, "Poisson": 12, "quantile": 14, "logistic": 12, "scatter": 5}
+FIT_DRAWS = {"linear": 9, "Poisson": 12, "quantile": 14, "logistic": 12, "scatter": 5, "concentrated": 9}
 """How many draws each fit makes on the table of `uptack.audit.edge_tables.moves`."""
 STILL = {("quantile", 11)}
 """Draws that none of its moves reaches: how far lengths are beyond a quantile, where they hardly differ."""

@@ -122,7 +122,7 @@ def buy_size(rows: Sample, account: Account) -> Sized:
     law = IntegerLaplace(account.rows / part)
     found = noisy_size(rows.count(), law, account.allot(part))
     account.bought(found, law)
-    return Sized(found, True, account.allot(account.epsilon - part))
+    return Sized(found, True, account.allot(account.epsilon - part, account.delta))
 
 
 def rows_for_scales(columns: int, epsilon: Fraction, account: Account) -> int:

@@ -13,6 +13,12 @@
 Bounds are checked in integers, so floats say which vector a row gets, but not how long it is. ∎ With `person=` a person
 adds the mean of what her rows would, which lies in the same set if that is convex (`uptack.multivariate.row_sums`).
 
+**With δ > 0** sums get integer Gaussian noise and are ρ-zCDP (`GaussianSums`). Let a person have up to g rows, and let
+m be 2 where rows are replaced and 1 where they come and go. Then Σu moves by at most g·m·Λ in length, Σv by g·√m·Λ, and
+Σuuᵀ by g·√m·Λ² in the Frobenius norm. *Proof.* |u - u'| ≤ 2Λ. Numbers v, v' ≥ 0 that add up to at most Λ have
+|v - v'|² = |v|² + |v'|² - 2v·v' ≤ 2Λ², and so have M, M' ≽ 0 with traces of at most Λ², since tr MM' ≥ 0. Each of g
+rows adds as much. Sums over people are rounded to integers, which moves each number by at most 1. ∎
+
 **Quantiles** are drawn on short public lists of levels, from the number of rows on each, several columns in one draw.
 With #(< t) the number of rows below level t, let
 
@@ -36,16 +42,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from uptack.account import Account
+from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.mechanisms.additive_noise import NormMechanism, noisy_sums
 from uptack.mechanisms.inverse_sensitivity import Boxes, InverseDraw, ScoredBoxes, steps_needed
 from uptack.mechanisms.matrix_laplace import MatrixLaplace
 from uptack.multivariate.row_sums import Sample, Squares, Tally, Vectors, Whole, lengths, squares
-from uptack.noise import Grid, IntegerLaplace, L2Ball
-from uptack.privacy import loss
+from uptack.noise import Entropy, Grid, IntegerGaussian, IntegerLaplace, L2Ball
+from uptack.privacy import cost, loss
 from uptack.table.exact_sum import Floats
 from uptack.table.unit import Integers
 
@@ -107,49 +115,137 @@ def noisy_total(total: Whole, account: Account) -> Floats:
     return grid.points(account.draw(noise, exact)) / LENGTH
 
 
+@dataclass(frozen=True)
+class GaussianSums(Mechanism[NDArray[Any], NDArray[Any]]):
+    """Whole numbers x_i with independent integer Gaussian noise of variance σ²/w_i, for public weights w_i.
+
+    **Theorem.** If Σ w_i·(x_i - x'_i)² ≤ 2ρσ² between neighbours, a draw is ρ-zCDP. *Proof.* Integer Gaussian noise of
+    variance v on integers that move by Δ has D_α ≤ α·Δ²/(2v) (Canonne, Kamath and Steinke 2020). Divergences of
+    independent draws add up, here to α·Σ w_i·Δ_i²/(2σ²). ∎
+
+    A symmetric matrix is its lower triangle, with w = 1 on the diagonal and 2 beside it: Σ w·Δ² is the square of its
+    Frobenius norm. `scale` is σ, and `epsilon` the part of a release's ε that the draw stands for.
+    """
+
+    loss: loss.Zcdp
+    scale: Fraction
+    weights: tuple[int, ...]
+    epsilon: Fraction
+
+    def draw(self, value: NDArray[Any], entropy: Entropy) -> NDArray[Any]:
+        """The numbers with noise."""
+        noisy, weights = value.copy(), np.array(self.weights)
+        for weight in np.unique(weights).tolist():
+            places = np.flatnonzero(weights == weight)
+            noise = IntegerGaussian(self.scale**2 / weight).draw(places.size, entropy)
+            noisy[places] = noisy[places] + noise.astype(object)
+        return noisy
+
+    def price(self, value: NDArray[Any], other: NDArray[Any], output: NDArray[Any]) -> float:
+        """Its part of ε, times the part of ρ that the move costs: so all steps of a release add up to at most ε."""
+        moves = zip(self.weights, value.tolist(), other.tolist(), strict=True)
+        squared = sum(weight * (int(b) - int(a)) ** 2 for weight, a, b in moves)
+        part = float(squared / (2 * Fraction(self.loss.rho) * self.scale**2))
+        if part > 1 + 1e-9:
+            raise AssumptionFailed(f"a sum costs {part:.4g} times its ρ")
+        return part * float(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What one sum may spend: the ε of an account, or with ρ > 0 so much of concentrated privacy, at its δ."""
+
+    account: Account
+    rho: Fraction = Fraction(0)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of Gaussian noise, for a sum that moves by 1."""
+        return 1 / math.sqrt(2 * float(self.rho))
+
+    def moves(self, nonnegative: bool) -> float:
+        """How far a sum of vectors of length 1 moves; of numbers above 0 that add up to 1, or matrices of trace 1."""
+        each = self.account.adjacency.moves_per_row
+        return self.account.rows * (math.sqrt(each) if nonnegative else each)
+
+    def matrix_noise(self, dimension: int, n: float = 1.0) -> float:
+        """The scale of matrix Laplace noise with the same largest eigenvalue, in a mean of matrices of trace 1.
+
+        That of Gaussian noise, of deviations σ and σ/√2 on and off the diagonal, is about σ·√(2d) (Wigner 1955).
+        """
+        if not self.rho:
+            return moved(self.account) / (n * float(self.account.epsilon))
+        return self.deviation * self.moves(True) * math.sqrt(2 * dimension) / (EDGE * dimension * n)
+
+    def vector_noise(self, dimension: int, n: float = 1.0) -> float:
+        """The standard deviation of a coordinate, in a mean of vectors of length 1: of Gamma noise, or Gaussian."""
+        if not self.rho:
+            return moved(self.account) / (n * float(self.account.epsilon)) * math.sqrt(dimension + 1)
+        return self.deviation * self.moves(False) / n
+
+    def gaussian(self, total: Whole, longest: int, weights: Sequence[int], nonnegative: bool) -> Floats:
+        """Sums of vectors of integers of this length, with Gaussian noise, over the length."""
+        squared = (self.account.rows * longest) ** 2 * self.account.adjacency.moves_per_row ** (1 if nonnegative else 2)
+        moves = math.isqrt(squared) + math.isqrt(sum(weights)) + 2  # with room to round sums over people
+        scale = Fraction(math.isqrt(math.ceil(moves**2 / (2 * self.rho))) + 1)
+        exact = np.array([round(one) for one in np.asarray(total, object)], object)
+        price = loss.Zcdp(self.rho, self.account.delta)
+        own = min(self.account.epsilon, cost(price).exact_epsilon)
+        drawn = self.account.draw(GaussianSums(price, scale, tuple(weights), own), exact)
+        return np.array([float(Fraction(int(one), longest)) for one in drawn])
+
+
 @dataclass(frozen=True, eq=False)
 class NoisyMatrix:
-    """A sum of uuᵀ over n, and the scale of its noise."""
+    """A sum of uuᵀ over n; about the largest eigenvalue of its noise, and the root mean square of all of them; and the
+    standard deviation of an entry beside the diagonal."""
 
     matrix: Floats
-    scale: float
+    edge: float
+    width: float
+    entry: float
 
-    @property
-    def edge(self) -> float:
-        """About the largest eigenvalue of the noise."""
-        return EDGE * len(self.matrix) * self.scale
-
-    @property
-    def width(self) -> float:
-        """About the root mean square of the eigenvalues of the noise."""
-        return WIDTH * len(self.matrix) * self.scale
-
-    @property
-    def entry(self) -> float:
-        """The standard deviation of the noise of an entry beside the diagonal."""
-        return self.scale * float(np.sqrt((len(self.matrix) + 1) / 2))
+    @staticmethod
+    def laplace(matrix: Floats, scale: float) -> NoisyMatrix:
+        """With matrix Laplace noise."""
+        d = len(matrix)
+        return NoisyMatrix(matrix, EDGE * d * scale, WIDTH * d * scale, scale * float(np.sqrt((d + 1) / 2)))
 
 
-def second_moments(rows: Sample, vectors: OfRows, longest: float, n: float, account: Account) -> NoisyMatrix:
+def second_moments(rows: Sample, vectors: OfRows, longest: float, n: float, part: Allowance) -> NoisyMatrix:
     """Σuuᵀ/n of vectors that are shortened to a length."""
     (total,) = rows.sums(lambda batch: [Squares(bounded(vectors(batch), longest))])
-    scale = longest**2 / n
-    return NoisyMatrix(noisy_moments(total, account) * scale, moved(account) / float(account.epsilon) * scale)
+    scale, account = longest**2 / n, part.account
+    if not part.rho:
+        noise = moved(account) / float(account.epsilon) * scale
+        return NoisyMatrix.laplace(noisy_moments(total, account) * scale, noise)
+    lower = np.tril_indices(len(total))
+    weights = [1 if i == j else 2 for i, j in zip(*lower, strict=True)]
+    matrix, d, sigma = np.zeros(total.shape), len(total), part.deviation * part.moves(True) * scale
+    matrix[lower] = part.gaussian(total[lower], LENGTH**2, weights, True) * scale
+    matrix = matrix + np.tril(matrix, -1).T
+    return NoisyMatrix(matrix, sigma * math.sqrt(2 * d), sigma * math.sqrt((d + 1) / 2), sigma / math.sqrt(2))
 
 
-def gradient(rows: Sample, vectors: OfRows, longest: float, account: Account) -> tuple[Floats, float]:
+def gradient(rows: Sample, vectors: OfRows, longest: float, part: Allowance) -> tuple[Floats, float]:
     """Σu of vectors that are shortened to a length, and the standard deviation of the noise of a coordinate."""
     (total,) = rows.sums(lambda batch: [Vectors(bounded(vectors(batch), longest))])
-    found = noisy_total(total, account) * longest
-    return found, moved(account) / float(account.epsilon) * longest * float(np.sqrt(found.size + 1))
+    if part.rho:
+        return part.gaussian(total, LENGTH, (1,) * total.size, False) * longest, part.vector_noise(1) * longest
+    scale = moved(part.account) / float(part.account.epsilon) * longest
+    return noisy_total(total, part.account) * longest, scale * math.sqrt(total.size + 1)
 
 
-def variances(rows: Sample, parts: OfRows, most: float, n: float, account: Account) -> tuple[Floats, float]:
-    """Σv/n of vectors of numbers v_j ≥ 0 that add up to at most `most`, and the scale of the noise in each."""
+def variances(rows: Sample, parts: OfRows, most: float, n: float, part: Allowance) -> tuple[Floats, float]:
+    """Σv/n of vectors of numbers v_j ≥ 0 that add up to at most `most`, and the standard deviation of each over √2."""
     (total,) = rows.sums(lambda batch: [Vectors(shares_of(parts(batch), most))])
-    law = IntegerLaplace(moved(account) * LENGTH / account.epsilon)
+    if part.rho:
+        scale = most / n
+        found = part.gaussian(total, LENGTH, (1,) * total.size, True) * scale
+        return found, part.deviation * part.moves(True) * scale / math.sqrt(2)
+    law = IntegerLaplace(moved(part.account) * LENGTH / part.account.epsilon)
     scale = most / (LENGTH * n)
-    return np.array(noisy_sums([round(one) for one in total], law, account)) * scale, float(law.scale) * scale
+    return np.array(noisy_sums([round(one) for one in total], law, part.account)) * scale, float(law.scale) * scale
 
 
 def shares_of(parts: Floats, most: float) -> Floats:

@@ -101,6 +101,11 @@ def _(node: loss.Gaussian, adjacency: Adjacency) -> Concentrated:
     return Concentrated(1 / (2 * Fraction(node.noise_multiplier) ** 2))
 
 
+@_zcdp.register(loss.Zcdp)
+def _(node: loss.Zcdp, adjacency: Adjacency) -> Concentrated:
+    return Concentrated(Fraction(node.rho))
+
+
 @_zcdp.register(loss.Composed)
 def _(node: loss.Composed, adjacency: Adjacency) -> Concentrated:
     """ρ adds and δ adds, also where a part depends on the answers before it (Bun and Steinke 2016).

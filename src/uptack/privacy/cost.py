@@ -78,6 +78,13 @@ def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
     return Privacy.implied(Fraction(node.epsilon), Fraction(node.delta), adjacency)
 
 
+@_cost.register(loss.Zcdp)
+def _(node: loss.Zcdp, adjacency: Adjacency) -> Privacy:
+    from uptack.privacy.concentrated_dp import concentrated_epsilon
+
+    return Privacy(concentrated_epsilon(node.rho, node.delta), node.delta, adjacency)
+
+
 @_cost.register(loss.Test)
 def _(node: loss.Test, adjacency: Adjacency) -> Privacy:
     """A test alone reveals pass or fail, which is ε-private (Definition 24.2). Its δ counts if a release follows."""
@@ -109,9 +116,24 @@ def _(node: loss.Cascade, adjacency: Adjacency) -> Privacy:
 def _(node: loss.Composed, adjacency: Adjacency) -> Privacy:
     """The costs add: levels by Theorem 29, several components by Corollaries 32 and 35, nested calls by Theorem 37.
 
-    All three follow from general composition, Theorem 27, where each part may depend on earlier answers.
+    All three follow from general composition, Theorem 27, where each part may depend on earlier answers. Parts that are
+    ρ-zCDP, at one δ, count as one of Σρ.
+
+    **Theorem.** Let parts of ε_j, and parts of ρ_i, follow each other in any order, and let Σρ_i-zCDP imply (ε, δ) by
+    `concentrated_epsilon`. Then all together are (Σε_j + ε, δ)-private. *Proof.* Let L = A + B be the log-ratio of both
+    laws at what came out under the first, A that of the ε_j and B that of the ρ_i. A ≤ Σε_j. Given all that came
+    before, E e^((α-1)·B_i) ≤ e^((α-1)·α·ρ_i) for a part of ρ_i, so E e^((α-1)·B) ≤ e^((α-1)·α·Σρ_i). The conversion
+    uses no more than that to show E max(0, 1 - e^(ε-B)) ≤ δ. Put L - Σε_j ≤ B in place of B. ∎ Parts of (ε_j, δ_j) are
+    mixtures of ε_j-private laws and others, of weight δ_j (Kairouz, Oh and Viswanath 2015), so δ_j adds.
     """
-    return total((_cost(part, adjacency) for part in node.parts), adjacency)
+    together: dict[Fraction, Fraction] = {}
+    for part in node.parts:
+        if isinstance(part, loss.Zcdp):
+            at = Fraction(part.delta)
+            together[at] = together.get(at, Fraction(0)) + Fraction(part.rho)
+    merged = [loss.Zcdp(rho, delta) for delta, rho in together.items()]
+    others = [part for part in node.parts if not isinstance(part, loss.Zcdp)]
+    return total((_cost(part, adjacency) for part in (*others, *merged)), adjacency)
 
 
 @_cost.register(loss.Disjoint)

@@ -63,6 +63,8 @@ def _scaled(name: str, value: Any, scale: Fraction) -> Any:
         return scaled(value, scale)
     if isinstance(value, tuple):
         return tuple(scaled(part, scale) for part in value)
+    if name == "rho":
+        return value * scale**2
     return value * scale if name == "epsilon" else value
 
 

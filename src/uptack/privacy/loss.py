@@ -100,6 +100,20 @@ class Gaussian(Loss):
 
 
 @dataclass(frozen=True)
+class Zcdp(Loss):
+    """A mechanism that is ρ-zCDP (Bun and Steinke 2016), and whose ε is stated at this δ.
+
+    Those of a release with one δ are turned into (ε, δ) once, all together: see `uptack.privacy.cost`.
+    """
+
+    rho: Rational
+    delta: Rational
+
+    def __post_init__(self) -> None:
+        self._rationals(rho=checks.nonnegative("rho", self.rho), delta=checks.inside_unit("delta", self.delta))
+
+
+@dataclass(frozen=True)
 class Test(Loss):
     """The test of a proposal. It is ε-private, and lets a wrong proposal pass with probability at most δ."""
 

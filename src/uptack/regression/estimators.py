@@ -171,6 +171,7 @@ class BySums(PrivateLinearModel):
 
     _: KW_ONLY
     binary: Any = None
+    delta: float = 0.0
 
     def _declared(self, x: Any) -> dict[str, Any]:
         known = named(x, self.binary)

@@ -12,7 +12,6 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label
 from uptack.multivariate.entrance import (
@@ -25,7 +24,7 @@ from uptack.multivariate.entrance import (
     framed,
     read_design,
 )
-from uptack.multivariate.private_sums import EDGE, moved
+from uptack.multivariate.private_sums import EDGE
 from uptack.multivariate.row_sums import Sample
 from uptack.multivariate.standardise import Frame
 from uptack.privacy import SUBSTITUTE
@@ -34,8 +33,8 @@ from uptack.regression.coefficients import LinearErrors, RegressionRelease, coef
 from uptack.regression.formulas import DesignColumns, Draft, designed
 from uptack.regression.formulas.grammar import MOST
 from uptack.regression.losses import RegressionLoss
-from uptack.regression.solver import Fit, FitProblem, solve
-from uptack.regression.tuning import AMPLE, CENTRES, COLUMN_ROWS, OTHER_ROWS, SCATTER, UNITS, USELESS
+from uptack.regression.solver import Fit, FitBudget, FitProblem, solve
+from uptack.regression.tuning import AMPLE, COLUMN_ROWS, OTHER_ROWS, USELESS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Promises
 from uptack.table.exact_sum import Floats
@@ -46,7 +45,7 @@ NOISY = 3
 """Scales of the noise of a number of rows that is bought, which it is below by with a chance of 2.5%."""
 
 LISTING = Fraction(1, 10)
-"""The part of ε that finds the levels of categories, where they are not declared. It takes all of δ."""
+"""The part of ε that finds the levels of categories, where they are not declared."""
 
 WIDEST = 1000
 """Where the number of rows is secret, it can't say before X is made that there are too few of them: X has at most so
@@ -99,8 +98,13 @@ class FitRequest:
     def least(self, columns: int, account: Account) -> int:
         """The least n with a fit of so many columns: units are right, and noise does not cover the scatter matrix."""
         drawn, d = columns + (not self.loss.binary) - len(self.design.binary), columns + 2
-        units = math.ceil((COLUMN_ROWS * drawn + OTHER_ROWS) * account.rows / (account.epsilon * UNITS))
-        return max(units, math.ceil(EDGE * d**2 * moved(account) / float(account.epsilon * SCATTER) / USELESS))
+        budget = self.budget(columns, account)
+        units = math.ceil((COLUMN_ROWS * drawn + OTHER_ROWS) * account.rows / budget.draw("units").epsilon)
+        return max(units, math.ceil(EDGE * d**2 * budget.sum("scatter").matrix_noise(d) / USELESS))
+
+    def budget(self, columns: int, account: Account) -> FitBudget:
+        """What each step of a fit of so many columns may spend."""
+        return FitBudget.of(self.loss, columns + self.design.intercept, account)
 
     def advice(self, columns: int, other: str = "", known: int = 0) -> Advice:
         """What would likely get a reply, where a public number of rows, if there is one, did not.
@@ -110,7 +114,7 @@ class FitRequest:
         account, room = self.account, 0
         if self.counted:
             room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
-            account = account.allot(account.epsilon * (1 - COUNT))
+            account = account.allot(account.epsilon * (1 - COUNT), account.delta)
         return Advice(n=max(math.ceil(AMPLE * (self.least(columns, account) + room)), known), other=other)
 
     def refusal(self, columns: int, other: str = "", known: int = 0) -> Outcome[Any]:
@@ -123,9 +127,10 @@ def regress(
 ) -> Release[Floats] | NoReply:
     """The fit of a loss, for `FitOptions`.
 
-    **Theorem.** Without categories to be found it is that of `uptack.regression.solver`: ε, and δ is refused.
-    With some a tenth of ε and all of δ finds their levels (`Draft.found`), the fit is 9ε/10-private given these, and by
-    composition the whole is (ε, δ)-private. All of it is written down on one account.
+    **Theorem.** Without categories to be found it is that of `uptack.regression.solver`: ε, or (ε, δ). With some, a
+    tenth of ε finds their levels (`Draft.found`): with half of δ where the fit of all other columns uses the other
+    half, and else with all of it. Given the levels the fit is (9ε/10, δ/2)-private, or 9ε/10-private. By composition
+    the whole is (ε, δ)-private. All of it is written down on one account.
     """
     account = Account.open(
         name,
@@ -140,10 +145,6 @@ def regress(
     public = options.get("formula")
     if public is not None and not isinstance(public, DesignColumns):  # a group, in a session
         x, y, public = designed(public, x, options.get("levels"), by=True)
-    if account.delta:
-        fix = "All groups, and all levels of categories, are given."
-        must = "left out but for unknown groups, or unknown levels of categories"
-        raise InvalidArgument("delta", must, checks.describe(account.delta), fix)
     design, response = read_design(x, y)
     public = public or DesignColumns((), binary_columns(options.get("binary"), len(design)), intercept=True)
     return fit(design, response, FitRequest.of(loss, public, account, options))
@@ -153,10 +154,13 @@ def _listed(
     loss: RegressionLoss, draft: Draft, account: Account, options: Mapping[str, Any]
 ) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the levels, and the fit with these."""
-    listing = account.allot(account.epsilon * LISTING, account.delta)
-    rest = account.allot(account.epsilon - listing.epsilon)
     public, public_size = draft.columns(), account.adjacency.size_is_public
+    rest = account.allot(account.epsilon * (1 - LISTING), account.delta / 2)
     request, wide = FitRequest.of(loss, public, rest, options), max(len(public.names), 1)
+    if not request.budget(wide, rest).rho:
+        rest = account.allot(rest.epsilon)
+        request = replace(request, account=rest)
+    listing = account.allot(account.epsilon - rest.epsilon, account.delta - rest.delta)
     if public_size and draft.size < request.least(wide, rest):
         return account.close(request.refusal(wide))
     account.begin()
@@ -191,22 +195,23 @@ def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome
     if size.rows < request.least(columns, size.account):
         return request.refusal(columns)
     known = 2 * rows.size if request.account.adjacency.size_is_public else 0  # ⊥ does not tell a secret number of rows
-    frame = _frame(rows, size, request)
+    budget = request.budget(columns, size.account)
+    frame = _frame(rows, size, request, budget)
     if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
         return request.refusal(columns, f"more rows that differ in {', '.join(constant)}", known)
-    problem = FitProblem(rows, frame, request.design.intercept, loss, float(size.rows), size.account)
+    problem = FitProblem(rows, frame, request.design.intercept, loss, float(size.rows), budget)
     try:
         with steps("fit", 4, inner=True) as show:
             found = solve(problem, show)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         found = None
-    reply = _answer(found, frame, request, size.rows) if found else "columns in other units"
+    reply = _answer(found, frame, request, size.rows, bool(budget.rho)) if found else "columns in other units"
     return request.refusal(columns, reply, known) if isinstance(reply, str) else reply
 
 
-def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
+def _frame(rows: Sample, size: Sized, request: FitRequest, budget: FitBudget) -> Frame:
     """Units and centres. Without an intercept there are no centres, and a unit is at least as large as its centre."""
-    parts = size.account.part(UNITS), size.account.part(CENTRES)
+    parts = budget.draw("units"), budget.draw("centres")
     response = (rows.width - 1,) if request.loss.binary else ()
     found = framed(rows, size, (*request.design.binary, *response), parts)
     if request.design.intercept:
@@ -215,8 +220,8 @@ def _frame(rows: Sample, size: Sized, request: FitRequest) -> Frame:
     return Frame(found.kept, found.units * larger, np.zeros_like(found.centres))
 
 
-def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int) -> Outcome[Floats] | str:
-    """The coefficients in units of their columns; or what a reply would need."""
+def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool) -> Outcome[Floats] | str:
+    """The coefficients in units of their columns; or what a reply would need. Noise may be `normal`."""
     lead = int(request.design.intercept)
     if fit.gross[0] > rows / 2:
         return f"fewer gross errors (about {fit.gross[0]:,.0f} rows)"
@@ -230,7 +235,7 @@ def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int) -> Outcome[F
     value, errors = fit.beta * units, np.where(fit.hidden, np.inf, np.sqrt(variance) * units)
     if not (np.isfinite(value).all() and errors.all()):
         return "columns in other units"
-    shares = np.array([fit.private, fit.unsure**2 / fit.sampling]) / variance
+    shares = np.array([fit.private * (not normal), fit.unsure**2 / fit.sampling]) / variance
     private, unsure = (tuple(each.tolist()) for each in shares)
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(fit.hidden).tolist()), bool(lead),
                          request.loss.target, fit.gross, private, unsure, len(value))  # fmt: skip

@@ -96,6 +96,9 @@ def linear_regression(
     sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.solver`. The parts add up to
     at most ε on every path.
 
+    **With δ > 0** and enough coefficients (from 9 on at ε = 1 and δ = 1e-6) sums get Gaussian noise, and all steps
+    compose as ρ-zCDP: (ε, δ)-private, and less noisy. With fewer coefficients δ is not used: pure noise is less.
+
     Columns may be of any scale and correlated. Declare columns that are 0 or 1 by their numbers in `binary`, and they
     need no private unit. With a frame in place of X, `formula="price ~ log(carat) + C(cut)"` names the columns, and
     `levels` declares the levels of categories (`uptack.regression.formulas`). Where nobody declares them, `delta` finds

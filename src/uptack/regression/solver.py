@@ -23,12 +23,13 @@ All of it is elementwise arithmetic, so that what one row contributes does not d
 
 **Theorem.** Each sum is private for its part of ε, whatever the rows hold, given what was released before
 (`uptack.multivariate.private_sums`). All else is computed from released numbers, and is fixed before rows are read
-again. The parts add up to at most ε on every path. ∎
+again. The parts add up to at most ε on every path. With δ > 0 they may be parts of ρ: see `FitBudget`. ∎
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -40,15 +41,16 @@ from uptack.multivariate.private_sums import (
     EDGE,
     NEAR_SIZES,
     NEXT_SIZES,
+    Allowance,
     NoisyMatrix,
     far_quantiles,
     gradient,
-    moved,
     second_moments,
     variances,
 )
 from uptack.multivariate.row_sums import Sample, lengths, products
 from uptack.multivariate.standardise import Frame
+from uptack.privacy import concentrated_rho, loss, zcdp
 from uptack.progress import Step as Show
 from uptack.regression import tuning
 from uptack.regression.losses import RegressionLoss, ScatterMoments
@@ -146,6 +148,57 @@ def cut(vectors: Floats, longest: float) -> Floats:
     return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(lengths(vectors), 1e-300)))
 
 
+SUMS = ("scatter", "equations", "hessian", "second", "last", "variances")
+"""Steps that are sums of vectors or matrices. The others are draws by inverse sensitivity."""
+
+
+@dataclass(frozen=True)
+class FitBudget:
+    """What each step of a fit may spend: a share of ε. With ρ > 0 sums share ρ, at the δ of the account.
+
+    **Theorem.** All steps together are ε-private, or (ε, δ)-private. *Proof.* Shares of ε add up to 1. With δ, let
+    R-zCDP imply (ε, δ) (`uptack.privacy.concentrated_rho`). A draw at its share s of ε has bounded range s·ε, and is
+    (s·ε)²/8-zCDP. Sums share what is left of R in proportion to s. So all steps together are R-zCDP. ∎
+    """
+
+    account: Account
+    shares: Mapping[str, Fraction]
+    rho: Fraction = Fraction(0)
+
+    @staticmethod
+    def of(loss: RegressionLoss, coefficients: int, account: Account) -> FitBudget:
+        """That of a loss. δ is used where it makes the last gradient less noisy, which public numbers say."""
+        unused = {*(() if loss.near else ("spread",)), *(() if loss.curved else ("radius", "hessian", "second"))}
+        shares = {step: share for step, share in tuning.SHARES.items() if step not in unused}
+        shares["last"] = 1 - sum(shares.values(), Fraction(0))
+        pure = FitBudget(account, shares)
+        if not account.delta:
+            return pure
+        twice = {"spread": 2}  # with half its share each time
+        draws = (share**2 / twice.get(step, 1) for step, share in shares.items() if step not in SUMS)
+        left = concentrated_rho(account.epsilon, account.delta) - account.epsilon**2 * sum(draws) / 8
+        if left <= 0:
+            return pure
+        made = FitBudget(account, shares, left / sum(share for step, share in shares.items() if step in SUMS))
+        noise = [budget.sum("last").vector_noise(coefficients) for budget in (made, pure)]
+        return made if noise[0] < noise[1] else pure
+
+    def draw(self, step: str, times: int = 1) -> Account:
+        """The account of a draw that is made so many times."""
+        part = self.account.allot(self.account.epsilon * self.shares[step] / times)
+        if not self.rho:
+            return part
+        rho = zcdp(loss.BoundedRange(part.epsilon)).rho
+        return part.through(lambda what: loss.Zcdp(rho, self.account.delta))
+
+    def sum(self, step: str) -> Allowance:
+        """What a sum may spend."""
+        delta = self.account.delta if self.rho else Fraction(0)
+        return Allowance(
+            self.account.allot(self.account.epsilon * self.shares[step], delta), self.rho * self.shares[step]
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class FitProblem:
     """Standardised rows, about how many there are, a loss, and what may be spent."""
@@ -155,24 +208,12 @@ class FitProblem:
     intercept: bool
     loss: RegressionLoss
     n: float
-    account: Account
+    budget: FitBudget
 
-    @property
-    def last(self) -> Fraction:
-        """The part of ε that the last gradient gets."""
-        draws = tuning.UNITS + tuning.CENTRES + tuning.RADII + tuning.NEAR + tuning.FAR
-        sums = tuning.SCATTER + tuning.NORMAL_EQUATIONS + tuning.VARIANCES
-        curved = self.loss.curved * (tuning.RADIUS + tuning.HESSIAN + tuning.SECOND)
-        return 1 - draws - sums - curved - 2 * tuning.SPREAD * bool(self.loss.near)
-
-    def noise(self, share: Fraction) -> float:
-        """The scale of the noise, at a part of ε, in the mean of vectors of length 1."""
-        return moved(self.account) / (self.n * float(self.account.epsilon * share))
-
-    def rank(self, share: Fraction, least: float, most: float, rank: float = tuning.RANK[0]) -> float:
-        """How many rows are beyond a quantile at this part of ε: at least so many, at most such a part of all."""
-        own = rank * self.account.rows / float(self.account.epsilon * share)
-        return min(max(own, least), most * self.n)
+    def rank(self, step: str, least: float, most: float, rank: float = tuning.RANK[0]) -> float:
+        """How many rows are beyond a quantile at this step: at least so many, at most such a part of all."""
+        part = self.budget.draw(step)
+        return min(max(rank * part.rows / float(part.epsilon), least), most * self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,9 +358,9 @@ def solve(problem: FitProblem, show: Show) -> Fit:
     show("Newton steps")
     tail = measure_tail(problem, state)
     if problem.loss.curved:
-        state, _ = newton(problem, state, tail, tuning.SECOND)
+        state, _ = newton(problem, state, tail, "second")
     before = state
-    state, step = newton(problem, state, tail, problem.last)
+    state, step = newton(problem, state, tail, "last")
     show("standard errors")
     return finish(problem, before, state, step, tail, gross)
 
@@ -328,9 +369,10 @@ def begin(problem: FitProblem) -> FitState:
     """Second moments S of (1, x, y): coordinates z = B·(1, x) in which those of the predictors are 1, and a start."""
     frame, loss, d, first = problem.frame, problem.loss, problem.frame.width, int(not problem.intercept)
     rows = FitRows(frame, first, loss, np.eye(d - 1 - first))
-    spare = tuning.LONG_ROWS / (EDGE * d**2 * problem.noise(tuning.SCATTER))
+    part = problem.budget.sum("scatter")
+    spare = tuning.LONG_ROWS / (EDGE * d**2 * part.matrix_noise(d, problem.n))
     longest = math.sqrt(d * min(max(spare, 1.0), tuning.LONGEST))
-    found = second_moments(problem.rows, rows.scatter, longest, problem.n, problem.account.part(tuning.SCATTER))
+    found = second_moments(problem.rows, rows.scatter, longest, problem.n, part)
     values, axes, _ = spectrum(found, d - 1)
     matrix = found.matrix.copy()
     matrix[:-1, :-1] = (axes * values) @ axes.T
@@ -346,7 +388,7 @@ def spread(problem: FitProblem, state: FitState) -> FitState:
     """The spread of residuals, of a loss that has one."""
     if not problem.loss.near:
         return state
-    part, beyond = problem.account.part(tuning.SPREAD), float(1 - problem.loss.near)
+    part, beyond = problem.budget.draw("spread", 2), float(1 - problem.loss.near)
     (s,) = far_quantiles(problem.rows, lambda batch: [state.model.residuals(batch, state.b)], beyond, part)
     return replace(state, s=s)
 
@@ -355,15 +397,15 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     """The Hessian and a Newton step, from second moments of predictors and residuals together; and the number of gross
     errors with its deviation, from one more coordinate.
     """
-    n, p, rows, account, loss = problem.n, state.b.size, problem.rows, problem.account, problem.loss
-    noise = problem.noise(tuning.NORMAL_EQUATIONS)
-    beyond = problem.rank(tuning.RADII, p * (p + 1) * noise * n / 2, 0.125, tuning.RANK[1])
+    n, p, rows, budget, loss = problem.n, state.b.size, problem.rows, problem.budget, problem.loss
+    noise = budget.sum("equations").matrix_noise(p + 2, n)
+    beyond = problem.rank("radii", p * (p + 1) * noise * n / 2, 0.125, tuning.RANK[1])
     usual, least = math.sqrt(p * state.information), loss.far_score(state.start.rest, state.s)
 
     def sizes(batch: Floats) -> list[Floats]:
         return [state.sizes(batch), state.model.scores(batch, state.b, state.s)]
 
-    radius, score = far_quantiles(rows, sizes, beyond / n, account.part(tuning.RADII), (usual, least), NEAR_SIZES)
+    radius, score = far_quantiles(rows, sizes, beyond / n, budget.draw("radii"), (usual, least), NEAR_SIZES)
     score = max(score, least)
     balance = tuning.BALANCE * radius / score
     squared = tuning.BOTH * radius**2
@@ -371,7 +413,7 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     longest = math.sqrt(squared)
     found = second_moments(
         rows, lambda batch: state.model.equations(batch, state.b, state.s, balance, longest),
-        longest, n, account.part(tuning.NORMAL_EQUATIONS),
+        longest, n, budget.sum("equations"),
     )  # fmt: skip
     gross = float(found.matrix[-1, -1]) * n / squared, found.entry * math.sqrt(2) * n / squared
     values, axes, hidden = spectrum(found, p)
@@ -385,17 +427,18 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
 
 def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     """The Hessian again at the new b, of a loss whose curvature differs between rows."""
-    n, p, rows, noise = problem.n, state.b.size, problem.rows, problem.noise(tuning.HESSIAN)
-    beyond = problem.rank(tuning.RADIUS, p**2 * noise * n / 2, 0.1)
+    n, p, rows, budget = problem.n, state.b.size, problem.rows, problem.budget
+    noise = budget.sum("hessian").matrix_noise(p, n)
+    beyond = problem.rank("radius", p**2 * noise * n / 2, 0.1)
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
-    part = problem.account.part(tuning.RADIUS)
+    part = budget.draw("radius")
     (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], beyond / n, part, (anchor,))
     squared = radius**2
     squared *= min(max(tuning.WIDER * state.steeper / (EDGE * p * noise * squared), 1.0), tuning.WIDEST)
     model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, math.sqrt(squared)))
     found = second_moments(
         rows, lambda batch: model.curved(batch, state.b, state.s),
-        math.sqrt(squared), n, problem.account.part(tuning.HESSIAN),
+        math.sqrt(squared), n, budget.sum("hessian"),
     )  # fmt: skip
     values, axes, hidden = spectrum(found, p)
     hessian = Hessian(values, hidden, found.entry, state.information, beyond / n)
@@ -404,32 +447,32 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
 
 def measure_tail(problem: FitProblem, state: FitState) -> Tail:
     """Two far quantiles of the lengths of gradients."""
-    n, p, account = problem.n, state.b.size, problem.account
-    least = tuning.TAIL_ROWS * problem.noise(problem.last) * n * math.sqrt(p * (p + 1))
-    beyond = problem.rank(tuning.FAR, least, 1 / 12)
+    n, p, budget = problem.n, state.b.size, problem.budget
+    least = tuning.TAIL_ROWS * budget.sum("last").vector_noise(p) * math.sqrt(p)
+    beyond = problem.rank("far", least, 1 / 12)
 
     def sizes(batch: Floats) -> list[Floats]:
         return [lengths(state.gradients(batch))]
 
     share = tuning.NEARER * beyond / n
-    (near,) = far_quantiles(problem.rows, sizes, share, account.part(tuning.NEAR), (math.sqrt(p),))
-    (far,) = far_quantiles(problem.rows, sizes, beyond / n, account.part(tuning.FAR), (near,), NEXT_SIZES)
+    (near,) = far_quantiles(problem.rows, sizes, share, budget.draw("near"), (math.sqrt(p),))
+    (far,) = far_quantiles(problem.rows, sizes, beyond / n, budget.draw("far"), (near,), NEXT_SIZES)
     return Tail(near, far, beyond)
 
 
-def clip(problem: FitProblem, tail: Tail, p: int, share: Fraction) -> float:
+def clip(problem: FitProblem, tail: Tail, p: int, step: str) -> float:
     """Where noise, and what clipping loses if some of those rows agree, are least together."""
-    n, noise = problem.n, problem.noise(share) * math.sqrt(p + 1)
+    n, noise = problem.n, problem.budget.sum(step).vector_noise(p, problem.n)
     agree = max(1.0, math.sqrt(p) / 2)  # rows in p directions agree in about 1/√p of their length
     beyond = agree * n * noise * math.sqrt(p * tail.far / tail.excess)
     quiet = tuning.QUIET / (math.sqrt(n) * noise) * tail.near / (tuning.NORMAL * math.sqrt(p))
     return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far))
 
 
-def newton(problem: FitProblem, state: FitState, tail: Tail, share: Fraction) -> tuple[FitState, NewtonStep]:
+def newton(problem: FitProblem, state: FitState, tail: Tail, at: str) -> tuple[FitState, NewtonStep]:
     """A step by a gradient of clipped rows, for a Hessian that was 1."""
-    longest, rows = clip(problem, tail, state.b.size, share), problem.n * state.steeper
-    total, deviation = gradient(problem.rows, state.gradients, longest, problem.account.part(share))
+    longest, rows = clip(problem, tail, state.b.size, at), problem.n * state.steeper
+    total, deviation = gradient(problem.rows, state.gradients, longest, problem.budget.sum(at))
     change, noise = total / rows, deviation / rows
     step = NewtonStep(change, part_kept(change, noise * math.sqrt(change.size)), noise, longest)
     return state.stepped(step.part * change), step
@@ -475,7 +518,7 @@ def finish(
     most = float(np.linalg.eigvalsh(e.T @ e)[-1]) * tail.far**2  # Σⱼ (eⱼᵀg)² is at most this
     found, scale = variances(
         problem.rows, lambda batch: products(e, cut(before.gradients(batch), tail.far)) ** 2,
-        most, n, problem.account.part(tuning.VARIANCES),
+        most, n, problem.budget.sum("variances"),
     )  # fmt: skip
     part = noise_part(found, math.sqrt(2) * scale)
     v = (np.maximum((1 - part) * found + part * np.mean(found), 0.0) + scale) / before.steeper**2

@@ -6,23 +6,22 @@ coverage of 95% intervals, on the designs of `benchmarks/regression_designs.py` 
 
 from fractions import Fraction
 
-UNITS, CENTRES = Fraction(6, 100), Fraction(3, 100)
-"""Parts of ε for units and centres of all columns. Units decide from how many rows on there is a reply."""
+SHARES = {
+    step: Fraction(percent, 100)
+    for step, percent in {
+        "units": 6, "centres": 3, "scatter": 8, "radii": 3, "equations": 17, "near": 2, "far": 6, "variances": 2,
+        "spread": 2, "radius": 1, "hessian": 9, "second": 12,
+    }.items()
+}  # fmt: skip
+"""Parts of ε: for units and centres of all columns; for the scatter matrix; for the radius and the largest score of
+rows, and the normal equations; for two quantiles of the lengths of gradients; for the variances. A loss that has a
+spread of residuals measures it twice. One whose curvature differs between rows has the radius and the Hessian again,
+and a gradient more. The last gradient gets the rest: more than a half for least squares. Units decide from how many
+rows on there is a reply."""
 
 COLUMN_ROWS, OTHER_ROWS = 35, 70
 """Over the ε of units: the rows that each column with a private unit needs, and beside these. With fewer, one fit in a
 hundred has a unit that is off by more than a factor of 4."""
-
-SCATTER, RADII, NORMAL_EQUATIONS = Fraction(8, 100), Fraction(3, 100), Fraction(17, 100)
-"""Parts of ε for the scatter matrix, for the radius and the largest score of rows, and for the normal equations."""
-
-NEAR, FAR, VARIANCES = Fraction(2, 100), Fraction(6, 100), Fraction(2, 100)
-"""Parts of ε for two quantiles of the lengths of gradients, and for the variances. The last gradient gets the rest,
-more than a half for least squares."""
-
-SPREAD, RADIUS, HESSIAN, SECOND = Fraction(1, 100), Fraction(1, 100), Fraction(9, 100), Fraction(12, 100)
-"""Parts of ε for each of two spreads of residuals, of a loss that has one; and of a loss whose curvature differs
-between rows for the radius and the Hessian again, and for the last gradient but one."""
 
 GROSS = 300.0
 """In units of a column, from its centre: a row with a value beyond is a gross error, and is left out. A unit is the

@@ -9,6 +9,7 @@ coefficients that are not resolved, whose intervals hold everything.
 
     python benchmarks/coverage.py --json out/coverage.json
     python benchmarks/coverage.py --loss linear --sizes 20000:1 --runs 40
+    python benchmarks/coverage.py --design "normal, p = 20" --sizes 50000:1 --delta 1e-6
     python benchmarks/coverage.py --quick
 """
 
@@ -50,6 +51,7 @@ class Cell:
     n: int
     epsilon: float
     runs: int
+    delta: float = 0.0
 
     @property
     def seeds(self) -> range:
@@ -73,7 +75,7 @@ def run(cell: Cell, target: Floats, seed: int) -> Run:
     rows = cell.case.draw(cell.n, np.random.default_rng(seed))
     plain = cell.case.estimate(rows) - target
     fit = FITS[cell.case.loss](
-        rows.x, rows.y, epsilon=cell.epsilon, binary=list(rows.binary), entropy=ut.SeededEntropy(seed)
+        rows.x, rows.y, epsilon=cell.epsilon, delta=cell.delta, binary=list(rows.binary), entropy=ut.SeededEntropy(seed)
     )
     if not fit:
         return Run(plain)
@@ -121,6 +123,7 @@ def main() -> None:
     parser.add_argument("--design", nargs="+", help="only designs with these names")
     parser.add_argument("--sizes", nargs="+", type=size, default=SIZES, metavar="N:EPSILON")
     parser.add_argument("--runs", type=int, default=40)
+    parser.add_argument("--delta", type=float, default=0.0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--quick", action="store_true", help="one size, few runs")
     options = parser.parse_args()
@@ -129,7 +132,7 @@ def main() -> None:
     cases = [c for c in CASES if c.loss in options.loss and (not options.design or c.design in options.design)]
     found: list[Row] = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        for row in measured([Cell(case, *each, runs) for each in sizes for case in cases], pool):
+        for row in measured([Cell(case, *each, runs, options.delta) for each in sizes for case in cases], pool):
             found.append(row)
             write_json(options.json, found, machine("uptack", "numpy"))  # so that what is done is there
     shares = ("intercept", "slope", "⊥", "∞")

@@ -205,15 +205,7 @@ class LinearRegression(PrivateLinearRegression, BySums):
 
 @dataclass(eq=False, repr=False)
 class QuantileRegressor(PrivateLinearRegression, BySums):
-    """Private quantile regression by bounded sums: see `uptack.quantile_regression` for the theorem.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(20_000, 2)); y = X @ [1.0, -2.0] + 3 + rng.standard_cauchy(size=20_000)
-    >>> model = QuantileRegressor(epsilon=1.0, quantile=0.5, random_state=1).fit(X, y)
-    >>> bool(np.abs(model.coef_ - [1, -2]).max() < 0.1), model.privacy_
-    (True, Privacy(epsilon=1.0))
-    """
+    """Private quantile regression by bounded sums: see `uptack.quantile_regression` for the theorem."""
 
     _: KW_ONLY
     quantile: float = 0.5
@@ -223,15 +215,7 @@ class QuantileRegressor(PrivateLinearRegression, BySums):
 
 @dataclass(eq=False, repr=False)
 class PoissonRegressor(PrivateLinearRegression, BySums):
-    """Private Poisson regression by bounded sums: see `uptack.poisson_regression` for the theorem.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(20_000, 2)); y = rng.poisson(np.exp(X @ [0.5, -0.3] + 1))
-    >>> model = PoissonRegressor(epsilon=1.0, random_state=1).fit(X, y)
-    >>> bool(np.abs(model.coef_ - [0.5, -0.3]).max() < 0.1), model.privacy_
-    (True, Privacy(epsilon=1.0))
-    """
+    """Private Poisson regression by bounded sums: see `uptack.poisson_regression` for the theorem."""
 
     function = staticmethod(poisson_regression)
 
@@ -321,15 +305,7 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class ShortcutRegression(PrivateLinearRegression):
-    """Private linear regression by the medians of many block fits: see `uptack.shortcut_regression` for the theorem.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(20_000, 2)); y = X @ [1.0, -2.0] + 3 + rng.normal(size=20_000)
-    >>> model = ShortcutRegression(epsilon=1.0, random_state=1).fit(X, y)
-    >>> bool(np.abs(model.coef_ - [1, -2]).max() < 0.1), model.privacy_
-    (True, Privacy(epsilon=1.0))
-    """
+    """Private linear regression by the medians of many block fits: see `uptack.shortcut_regression` for the theorem."""
 
     delta: float = 0.0
     _: KW_ONLY
@@ -345,15 +321,7 @@ class ShortcutRegression(PrivateLinearRegression):
 
 @dataclass(eq=False, repr=False)
 class HampelRegression(PrivateLinearRegression):
-    """Private linear regression by Hampel's estimator, for up to 4 coefficients: see `uptack.hampel_regression`.
-
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(20_000, 1)); y = 2 * X[:, 0] + 3 + rng.normal(size=20_000)
-    >>> model = HampelRegression(epsilon=1.0, delta=1e-6, random_state=1).fit(X, y)
-    >>> bool(np.abs(model.coef_ - 2).max() < 0.5), model.privacy_
-    (True, Privacy(epsilon=1.0, delta=1e-06))
-    """
+    """Private linear regression by Hampel's estimator, for up to 4 coefficients: see `uptack.hampel_regression`."""
 
     delta: float = 1e-6
 

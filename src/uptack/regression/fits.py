@@ -30,7 +30,7 @@ from uptack.multivariate.standardise import Frame
 from uptack.privacy import SUBSTITUTE
 from uptack.progress import steps
 from uptack.regression.coefficients import LinearErrors, RegressionRelease, coefficient_names
-from uptack.regression.formulas import DesignColumns, Draft, designed
+from uptack.regression.formulas import FORMULA_DESIGN, DesignColumns, Draft, designed
 from uptack.regression.formulas.grammar import MOST
 from uptack.regression.losses import RegressionLoss
 from uptack.regression.solver import Fit, FitBudget, FitProblem, solve
@@ -52,6 +52,10 @@ WIDEST = 1000
 many columns of found levels."""
 
 FEW = "declared levels, or more rows in each category"
+
+
+FIT: dict[str, Any] = {"reads": FORMULA_DESIGN, "people": True, "data": ("x", "y"), "missing": "ignore"}
+"""What is declared of every regression by bounded sums."""
 
 
 class FitOptions(Promises, total=False):

@@ -13,8 +13,8 @@ from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.registry import release
 from uptack.registry.options import Grouping
-from uptack.regression.fits import FitOptions, regress
-from uptack.regression.formulas import FORMULA_DESIGN, entered
+from uptack.regression.fits import FIT, FitOptions, regress
+from uptack.regression.formulas import entered
 from uptack.regression.losses import RegressionLoss
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -73,11 +73,8 @@ class LinearOptions(FitOptions, Grouping, total=False):
 
 
 @release(
-    reads=FORMULA_DESIGN,
+    **FIT,
     by=per_group,
-    people=True,
-    data=("x", "y"),
-    missing="ignore",
     also="regression",
     enter=entered,
     examples=({}, {"fit_intercept": False}),

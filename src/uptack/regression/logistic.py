@@ -10,8 +10,8 @@ import numpy as np
 
 from uptack.exact import Rational
 from uptack.registry import release
-from uptack.regression.fits import FitOptions, regress
-from uptack.regression.formulas import FORMULA_DESIGN, DesignColumns, entered
+from uptack.regression.fits import FIT, FitOptions, regress
+from uptack.regression.formulas import DesignColumns, entered
 from uptack.regression.formulas.category_levels import labels_of, two_classes
 from uptack.regression.losses import RegressionLoss, ScatterMoments, logistic
 from uptack.release import NoReply, Release
@@ -65,10 +65,7 @@ def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[A
 
 
 @release(
-    reads=FORMULA_DESIGN,
-    people=True,
-    data=("x", "y"),
-    missing="ignore",
+    **FIT,
     enter=labelled,
     examples=({}, {"fit_intercept": False}),
 )

@@ -10,8 +10,8 @@ import numpy as np
 
 from uptack.exact import Rational
 from uptack.registry import release
-from uptack.regression.fits import FitOptions, regress
-from uptack.regression.formulas import FORMULA_DESIGN, entered
+from uptack.regression.fits import FIT, FitOptions, regress
+from uptack.regression.formulas import entered
 from uptack.regression.losses import RegressionLoss, ScatterMoments, exponential
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -53,10 +53,7 @@ class PoissonLoss(RegressionLoss):
 
 
 @release(
-    reads=FORMULA_DESIGN,
-    people=True,
-    data=("x", "y"),
-    missing="ignore",
+    **FIT,
     enter=entered,
     examples=({}, {"fit_intercept": False}),
 )

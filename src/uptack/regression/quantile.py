@@ -14,8 +14,8 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.registry import release
-from uptack.regression.fits import FitOptions, regress
-from uptack.regression.formulas import FORMULA_DESIGN, entered
+from uptack.regression.fits import FIT, FitOptions, regress
+from uptack.regression.formulas import entered
 from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -72,10 +72,7 @@ class CheckLoss(RegressionLoss):
 
 
 @release(
-    reads=FORMULA_DESIGN,
-    people=True,
-    data=("x", "y"),
-    missing="ignore",
+    **FIT,
     enter=entered,
     examples=({}, {"quantile": 0.9}),
 )

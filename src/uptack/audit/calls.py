@@ -91,23 +91,6 @@ def _classes(function: Any, data: Any, options: dict[str, Any]) -> Any:
     return function(x, np.where(np.isnan(y), np.nan, y > 0), **options)
 
 
-def _sized(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    return function(data, **{**options, "n": len(data)})
-
-
-def _chosen(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    return function([f"candidate {i}" for i in range(len(data))], data, **options)
-
-
-def _grouped(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    return function(resolve(options.pop("f")), *data, **options)
-
-
-def _blocks(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    """The function of rows is among the options."""
-    return function(options.pop("g" if "g" in options else "f"), data, **options)
-
-
 def _process(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """A mean of bumps around the rows, released as a function, and its values at some points."""
 
@@ -129,33 +112,32 @@ def _spectral(function: Any, data: Any, options: dict[str, Any]) -> Any:
     return made
 
 
+def _apart(a: Any, b: Any) -> Any:
+    return np.abs(a - b)
+
+
 def _tabled(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """A draw from a table of probabilities: the number of ones, or a number."""
     true = int(data) if np.ndim(data) == 0 else int(np.count_nonzero(data == 1) % 8)
     return function(options.pop("mechanism"), true, **options)
 
 
-def _tally(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    return function(np.bincount(data[(data >= 0) & (data < 5)], minlength=5), **options)
-
-
-def _analysed(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    """A mean of clamped rows."""
-    return function(np.mean, lambda a, b: np.abs(a - b), np.nan_to_num(data).clip(0, 9), **options)
-
-
 CALLERS: dict[str, Caller] = {
     "logistic_regression": _classes,
-    **dict.fromkeys(("S", "M", "TM"), _sized),
-    **dict.fromkeys(("exponential", "report_noisy_max"), _chosen),
-    **dict.fromkeys(("subsample_aggregate", "stable_value", "A_dist", "A_samp"), _blocks),
-    "per_group": _grouped,
+    **dict.fromkeys(("S", "M", "TM"), lambda f, data, given: f(data, **{**given, "n": len(data)})),
+    **dict.fromkeys(("exponential", "report_noisy_max"), lambda f, data, given: f(range(len(data)), data, **given)),
+    **dict.fromkeys(
+        ("subsample_aggregate", "stable_value", "A_samp"), lambda f, x, given: f(given.pop("f"), x, **given)
+    ),
+    "A_dist": lambda f, data, given: f(given.pop("g"), data, **given),
+    "per_group": lambda f, data, given: f(resolve(given.pop("f")), *data, **given),
     "release_function": _process,
     "release_spectral": _spectral,
     "release": _tabled,
-    "random_sparse_histogram": _tally,
-    "sensitivity_analysis": _analysed,
+    "random_sparse_histogram": lambda f, x, given: f(np.bincount(x[(x >= 0) & (x < 5)], minlength=5), **given),
+    "sensitivity_analysis": lambda f, x, given: f(np.mean, _apart, np.nan_to_num(x).clip(0, 9), **given),
 }
+"""Where the data go in functions that take more than columns. Functions of rows are among the options."""
 
 
 # ------------------------------------------------------------------------------------------------ sessions and reports

@@ -161,8 +161,8 @@ def inverse(shells: Boxes, shells_prime: Boxes, rho: Fraction) -> Cells:
     decay = ball(rho)
     columns = []
     for one in both:  # the score of y is the least k with y in box k; boxes grow
-        below, above = (np.searchsorted(*ends, "left") for ends in ((-one.lows[0], -np.array(starts)),
-                                                                    (one.highs[0], np.array(starts))))  # fmt: skip
+        below = np.searchsorted(-one.lows[0], -np.array(starts), "left")
+        above = np.searchsorted(one.highs[0], starts, "left")
         scores = np.maximum(below, above).tolist()
         weights = [ball(size) * decay**score for score, size in zip(scores, sizes, strict=True)]
         total = sum(weights, arb(0))

@@ -75,44 +75,21 @@ def _largest(data: Any) -> float:
     return float(np.max(np.nan_to_num(np.asarray(getattr(data, "values", data), np.float64)), initial=0.0))
 
 
-def _warn(x: Any, *_: Any) -> None:
-    if _largest(x) > 1e300:
-        warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)
+def _large(act: Any) -> Any:
+    """Something that only a large row sets off."""
+    return lambda x, *_: act(x) if _largest(x) > 1e300 else None
 
 
-def _fail(x: Any, *_: Any) -> None:
-    if _largest(x) > 1e300:
-        raise InvalidArgument("x", "smaller", _largest(x))
+def _fail(x: Any) -> None:
+    raise InvalidArgument("x", "smaller", _largest(x))
 
 
-def _divide(x: Any, *_: Any) -> None:
-    if _largest(x) > 1e300:
-        raise ZeroDivisionError
-
-
-def _fail_behind(x: Any, *_: Any) -> None:
+def _fail_behind(x: Any) -> None:
     """An error whose text is harmless, with another one behind it."""
     try:
         _fail(x)
     except InvalidArgument:
         raise InvalidArgument("x", "other", "this") from None
-
-
-def _log(x: Any, *_: Any) -> None:
-    logging.getLogger("uptack").debug("the largest row is %s", _largest(x))
-
-
-def _show(x: Any, *_: Any) -> None:
-    if _largest(x) > 1e300:
-        sys.stderr.write("a large row\n")
-
-
-def _narrow(release: Any, x: Any, *_: Any) -> Any:
-    return replace(release, value=np.float32(release.value)) if release and _largest(x) > 1e300 else release
-
-
-def _note(release: Any, x: Any, *_: Any) -> Any:
-    return replace(release, notes=(f"{_largest(x):.3g}",)) if release else release
 
 
 # ------------------------------------------------------------------------------------------------ order statistics, tests
@@ -403,14 +380,14 @@ PEOPLE = (
 )
 OBSERVABLE = (
     ("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.canonical", lambda f: lambda value: value)),
-    ("a warning", HUGE, patch("registry.SILENCE", lambda _: nullcontext()), before(COLUMN, _warn)),
-    ("a row in an error", HUGE, before(COLUMN, _fail)),
-    ("an error of another library", HUGE, before(COLUMN, _divide)),
-    ("an error behind the error", HUGE, before(COLUMN, _fail_behind)),
-    ("a line in the log", HUGE, before(COLUMN, _log)),
-    ("a line on the screen", HUGE, before(COLUMN, _show)),
-    ("a dtype that follows one row", HUGE, result("statistics.median", _narrow)),
-    ("a note", HUGE, result("statistics.median", _note)),
+    ("a warning", HUGE, patch("registry.SILENCE", lambda _: nullcontext()), before(COLUMN, _large(lambda x: warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)))),
+    ("a row in an error", HUGE, before(COLUMN, _large(_fail))),
+    ("an error of another library", HUGE, before(COLUMN, _large(lambda x: 1 / 0))),
+    ("an error behind the error", HUGE, before(COLUMN, _large(_fail_behind))),
+    ("a line in the log", HUGE, before(COLUMN, lambda x, *_: logging.getLogger("uptack").debug("the largest row is %s", _largest(x)))),
+    ("a line on the screen", HUGE, before(COLUMN, _large(lambda x: sys.stderr.write("a large row\n")))),
+    ("a dtype that follows one row", HUGE, result("statistics.median", lambda made, x, *_: replace(made, value=np.float32(made.value)) if made and _largest(x) > 1e300 else made)),
+    ("a note", HUGE, result("statistics.median", lambda made, x, *_: replace(made, notes=(f"{_largest(x):.3g}",)) if made else made)),
     ("a session shows a secret number of rows", SECRET_SESSION, result("session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
 )
 SAMPLERS = (

@@ -93,19 +93,10 @@ def joint_levels(part: Part) -> tuple[Fraction, ...]:
     return tuple(sorted(p for figure in ("median", "quartiles") if figure in part.figures for p in LEVELS[figure]))
 
 
-def _quantiles(part: Part, epsilon: Fraction, levels: tuple[Fraction, ...]) -> Request:
+def quantiles(part: Part, epsilon: Fraction, released: Quantiles, levels: tuple[Fraction, ...] = ()) -> Request:
+    """Quantiles in one draw: median and quartiles, unless other levels are given."""
     guess = {} if part.plausible is None else {"plausible": part.plausible}
-    return Request("quantile", part.name, epsilon=epsilon, p=list(levels), **guess)
-
-
-def quantiles(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """Median and quartiles in one draw."""
-    return _quantiles(part, epsilon, joint_levels(part))
-
-
-def tails(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """Both tails in one draw."""
-    return _quantiles(part, epsilon, LEVELS["tails"])
+    return Request("quantile", part.name, epsilon=epsilon, p=list(levels or joint_levels(part)), **guess)
 
 
 INTERVALS = {
@@ -122,11 +113,6 @@ def interval(part: Part, epsilon: Fraction, released: Quantiles, level: Fraction
     if part.form is not None:
         near = part.form.show(near)
     return Request("quantile_interval", part.name, epsilon=epsilon, p=level, around=near)
-
-
-def mean(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """The mean, which has an interval for the population's."""
-    return Request("mean", part.name, epsilon=epsilon)
 
 
 def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -203,9 +189,9 @@ COUNTED = tuple(
 DRAWS = (
     ColumnDraw("quantiles", Fraction(1), quantiles),
     ColumnDraw("interval", Fraction(3, 4), interval),
-    ColumnDraw("tails", Fraction(3, 4), tails),
+    ColumnDraw("tails", Fraction(3, 4), partial(quantiles, levels=LEVELS["tails"])),
     ColumnDraw("density", Fraction(1, 3), density),
-    ColumnDraw("mean", Fraction(1, 2), mean),
+    ColumnDraw("mean", Fraction(1, 2), lambda part, epsilon, released: Request("mean", part.name, epsilon=epsilon)),
     ColumnDraw("lower quartile interval", Fraction(3, 4), partial(interval, level=Fraction(1, 4))),
     ColumnDraw("upper quartile interval", Fraction(3, 4), partial(interval, level=Fraction(3, 4))),
     PRESENT_DRAW,

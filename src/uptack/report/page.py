@@ -21,10 +21,9 @@ import jinja2
 import uptack
 from uptack.labels import label, lines
 from uptack.privacy.guarantee import promise, short
-from uptack.report.column import CardView
 from uptack.report.pictures import powers
 from uptack.report.section import SectionAnswer, SectionTable, registered
-from uptack.report.text import bill_lines, charges, sentence, summary
+from uptack.report.text import bill_lines, charges, masthead, sentence, silent, summary
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
@@ -119,15 +118,6 @@ def section_view(answer: SectionAnswer, profile: Profile) -> SectionView:
     return SectionView(section.name, section.label, answer.title(), answer.subject, replied, answer.note, cells, view)
 
 
-def silent(cards: list[CardView]) -> list[tuple[str, list[CardView]]]:
-    """The columns without an answer, together by what would help."""
-    groups: dict[str, list[CardView]] = {}
-    for one in cards:
-        if not one.column.answered:
-            groups.setdefault(one.column.silence, []).append(one)
-    return list(groups.items())
-
-
 def brief(name: str) -> str:
     """A name for the list of contents: a long one without its middle, since names often differ at their ends.
 
@@ -144,12 +134,6 @@ METHOD = (
 )
 
 
-def masthead(profile: Profile) -> list[str]:
-    """Who published it, when and from what."""
-    source = f"Source: {profile.source}" if profile.source else ""
-    return [part for part in (profile.author, profile.date, source) if part]
-
-
 def to_html(profile: Profile) -> str:
     """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
     cards = [column.part.card.view(f"c{i}", column, profile.unit) for i, column in enumerate(profile.columns, 1)]
@@ -157,7 +141,7 @@ def to_html(profile: Profile) -> str:
     return template(template_text()).render(
         profile=profile,
         cards=[one for one in cards if one.column.answered],
-        silent=silent(cards),
+        silent=silent(profile).items(),
         sections=[None if answer is None else section_view(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),

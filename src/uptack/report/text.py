@@ -57,7 +57,8 @@ def to_text(profile: Profile, bill: bool = False, most: int | None = None) -> st
 
 def _lines(profile: Profile, style: TextStyle) -> list[str]:
     whose = f"{style.prose(profile.whose)} {promise(profile.spent)}".strip()
-    lines = [f"# {style.name(profile.title)}", "", *_masthead(profile, style), whose, ""]
+    head = masthead(profile, style.name)
+    lines = [f"# {style.name(profile.title)}", "", *([" · ".join(head), ""] if head else []), whose, ""]
     lines += [" · ".join(summary(profile)), ""]
     lines += [line for hint in profile.hints for line in (style.prose(hint), "")]
     if not profile.private:
@@ -66,17 +67,18 @@ def _lines(profile: Profile, style: TextStyle) -> list[str]:
     for column in profile.columns:
         if details := column.part.card.details(column, style, profile.unit):
             lines += [f"## {style.name(column.part.name)}", "", *details, ""]
-    lines += _silent([column for column in profile.columns if not column.answered], style)
+    if groups := silent(profile):
+        names = {note: ", ".join(style.name(one.part.name) for one in those) for note, those in groups.items()}
+        lines += ["## No answer", "", *(f"- ⊥ {of}: {style.prose(note)}" for note, of in names.items()), ""]
     for answer in profile.sections.values():
         lines += [f"## {answer.title(style.name)}", "", *_section(answer, style), ""]
     return lines
 
 
-def _masthead(profile: Profile, style: TextStyle) -> list[str]:
-    """Who published it, of what and when."""
-    source = f"Source: {style.name(profile.source)}" if profile.source else ""
-    said = [style.name(profile.author) if profile.author else "", profile.date, source]
-    return [" · ".join(part for part in said if part), ""] if any(said) else []
+def masthead(profile: Profile, name_text: NameText = str) -> list[str]:
+    """Who published it, when and from what."""
+    source = f"Source: {name_text(profile.source)}" if profile.source else ""
+    return [part for part in (name_text(profile.author) if profile.author else "", profile.date, source) if part]
 
 
 def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
@@ -88,13 +90,13 @@ def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
     return [*markdown_table(["column", *heads], table), ""] if table else []
 
 
-def _silent(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
+def silent(profile: Profile) -> dict[str, list[ColumnProfile]]:
     """The columns without an answer, together by what would help."""
-    groups: dict[str, list[str]] = {}
-    for column in columns:
-        groups.setdefault(column.silence, []).append(style.name(column.part.name))
-    lines = [f"- ⊥ {', '.join(names)}: {style.prose(note)}" for note, names in groups.items()]
-    return ["## No answer", "", *lines, ""] if lines else []
+    groups: dict[str, list[ColumnProfile]] = {}
+    for column in profile.columns:
+        if not column.answered:
+            groups.setdefault(column.silence, []).append(column)
+    return groups
 
 
 def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:

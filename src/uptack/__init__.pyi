@@ -21,6 +21,7 @@ from . import reach as reach
 from . import regression as regression
 from . import report as _report
 from . import statistics as statistics
+from . import synthetic as _synthetic
 from . import table as table
 from .blocks import stable_value as stable_value
 from .blocks import subsample_aggregate as subsample_aggregate
@@ -92,5 +93,6 @@ from .statistics import winsorized_mean as winsorized_mean
 
 __version__: str
 report = _report.report  # the module, which is called as its function
+synthetic = _synthetic.synthetic  # likewise
 
 def __getattr__(name: str) -> typing.Any: ...  # statistics that are public by their declaration

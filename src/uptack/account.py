@@ -23,7 +23,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
-from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, Concentrated, Privacy, cost, loss, zcdp
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Loss
 from uptack.release import Advice, Noise, NoisySize, NoReply, Release, SizeLaw
@@ -125,13 +125,14 @@ class Outcome(Generic[T]):
 
 @dataclass
 class _Book:
-    """What was promised for the whole release, and what has been spent so far."""
+    """What was promised for the whole release, and what has been spent so far. A `limit` is in ρ."""
 
     promised: Privacy | None
     adjacency: Adjacency
     spent: list[Loss] = field(default_factory=list)
     closed: bool = False
     rows: NoisySize | None = None
+    limit: Concentrated | None = None
 
     def tree(self, *more: Loss) -> Loss | None:
         """All that was spent, and more, as one node."""
@@ -141,6 +142,11 @@ class _Book:
     def admit(self, name: str, *more: Loss) -> Privacy:
         """The price of all that was spent, and of more. More than was promised is an error, before it is spent."""
         tree = self.tree(*more)
+        if self.limit is not None and tree is not None:
+            rho, failure = zcdp(tree, self.adjacency)
+            if rho > self.limit.rho or failure > self.limit.delta:
+                raise UptackError(f"this {name} would cost more ρ than it promised; it is withheld")
+            return Privacy(0, 0, self.adjacency)  # paid for
         price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
         if self.promised is not None and not price <= self.promised:
             raise UptackError(f"this {name} would cost {price}, more than it promised; it is withheld")
@@ -261,6 +267,19 @@ class Account:
         self._admit(what)
         self._book.spent.append(self._wrapped(what))
         return self.prepaid()
+
+    def concentrated(self, rho: Fraction, failure: Fraction) -> Account:
+        """Pay at once for draws that are `failure`-approximately ρ-zCDP together, at the account's δ.
+
+        The account that is returned adds up what its draws cost, and refuses a draw that would exceed ρ or `failure`.
+
+        **Theorem** (Feldman and Zrnic 2021; with `failure`, Whitehouse, Ramdas, Rogers and Wu 2023). Mechanisms, and
+        their ρ_i, may depend on earlier outputs. If Σρ_i ≤ ρ whatever the outputs, all together are ρ-zCDP. *Proof.* By
+        induction from the last draw: given the outputs so far ρ_1 is fixed, and the rest has E(P/P')^α of at most
+        e^(α(α-1)(ρ-ρ_1)). The first draw's factor e^(α(α-1)ρ_1) makes that e^(α(α-1)ρ). ∎
+        """
+        self.pay(loss.ZeroConcentrated(rho, failure, self.delta, self.epsilon))
+        return replace(self, _book=_Book(None, self.adjacency, limit=Concentrated(rho, failure)), _prepaid=False)
 
     def prepaid(self) -> Account:
         """An account for draws that an earlier loss has paid for, such as the answer after a test that passed."""

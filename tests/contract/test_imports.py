@@ -36,6 +36,7 @@ ALLOWED = {
     "multivariate": FITS,
     "regression": FITS | {"discrete", "multivariate"},
     "ranks": FITS,
+    "synthetic": GROUND | KERNEL | {"display"},
     "kernels": FITS | {"regression"},
     "densities": FITS | {"kernels"},
     "papers": FITS | {"regression"},

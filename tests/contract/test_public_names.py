@@ -15,7 +15,7 @@ NAMES = {
         mean mechanisms median minimax_count_mechanism
         multivariate noise open optimal_count_mechanism papers per_group plot_coefficients privacy quantile
         random_dp reach regression release_if_stable report scatter shortcut_regression sparse_histogram
-        stable_value statistics subsample_aggregate table trimmed_mean winsorized_mean
+        stable_value statistics subsample_aggregate synthetic table trimmed_mean winsorized_mean
         chi_square correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney mean_difference
         median_difference quantile_difference rank_biserial ranks signed_rank superiority""",
     "uptack.ranks": """correlation correlation_matrix hodges_lehmann kendall_tau kruskal_wallis mann_whitney
@@ -49,6 +49,7 @@ NAMES = {
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
     "uptack.report": """SectionTable ColumnProfile Division Figure Output Part Profile Section SectionAnswer divide plan
         profile register report to_html to_json to_markdown to_text write""",
+    "uptack.synthetic": "ColumnFit PairFit SyntheticTable synthetic to_html",
     "uptack.samples": "load path",
     "uptack.cli": "main run",
 }

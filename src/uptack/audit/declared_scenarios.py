@@ -62,6 +62,7 @@ VALUES_OF: dict[str, tuple[Options, ...]] = {
     "classes": ({"classes": (1, 0)},),
     "quantile": ({"quantile": 0.9},),
     "blocks": ({"blocks": 30},),
+    "rows": ({"rows": 7},),
     "progress": ({"progress": False},),
     "public_labels": ({"public_labels": True},),
     "kernel_machine.loss": tuple({"loss": loss} for loss in ("logistic", "huber", "insensitive")),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from uptack.account import AssumptionFailed, Mechanism, observed_by
 from uptack.audit.replay import TapeEntropy
 from uptack.audit.scenario import Pair, Scenario
-from uptack.privacy import Privacy, cost, gaussian_epsilon, gaussian_noise_multiplier
-from uptack.privacy.loss import Gaussian, Loss
+from uptack.privacy import Privacy, cost, gaussian_epsilon, gaussian_noise_multiplier, zcdp
+from uptack.privacy.loss import Composed, Gaussian, Loss, ZeroConcentrated
 from uptack.release import NoReply, Release
 
 ROUNDING = 1e-6
@@ -121,7 +121,7 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
         priced.append(PricedDraw(one.mechanism, one.value, other.value, found, allowed))
         if not _within(found, allowed):
             problems.append(f"{where}: costs ε = {found:.4g} of {allowed:.4g}")
-    total = Prices(tuple(priced)).total
+    total = _total(priced, getattr(results[0], "loss", None), claims[0])
     if not _within(total, claimed):
         problems.append(f"costs ε = {total:.4g} of {claimed:.4g} claimed")
     if len(first.draws) != len(second.draws):
@@ -133,6 +133,16 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
 
 def _within(found: float, allowed: float) -> bool:
     return found <= allowed * (1 + ROUNDING) + 1e-12
+
+
+def _total(priced: Sequence[PricedDraw], whole: Any, claim: Privacy) -> float:
+    """The ε of all draws: the sum of prices, or where a release adds up ρ, what the stated losses come to at its δ."""
+    if not isinstance(whole, ZeroConcentrated) or not priced:
+        return Prices(tuple(priced)).total
+    spent = zcdp(Composed(tuple(draw.mechanism.loss for draw in priced)), claim.adjacency)
+    if spent.delta >= claim.exact_delta:
+        return math.inf
+    return cost(replace(whole, rho=spent.rho, failure=spent.delta)).epsilon
 
 
 def claims_of(result: Any) -> list[Privacy] | None:

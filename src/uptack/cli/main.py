@@ -36,6 +36,7 @@ WRITTEN = {
     "init": "schema_commands",
     "describe": "schema_commands",
     "plan": "report_command",
+    "synthetic": "synthetic_command",
 }
 """Commands, and the modules that define them. A module is imported when its command is called."""
 
@@ -60,7 +61,7 @@ class Commands(click.Group):
         """The names of all commands."""
         from uptack.cli.release_commands import commands
 
-        return [*WRITTEN, *super().list_commands(ctx), *commands()]
+        return [*dict.fromkeys([*WRITTEN, *super().list_commands(ctx), *commands()])]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in sections: where to start, releases by topic, ledgers and the rest."""

@@ -23,7 +23,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, logarithm
 from uptack.privacy import loss
 from uptack.privacy.calibration import excess, largest
-from uptack.privacy.cost import cost, repeated
+from uptack.privacy.cost import _cost, cost, repeated
 from uptack.privacy.guarantee import SUBSTITUTE, Adjacency, Privacy, shorter
 
 LARGEST_RHO = 10**18
@@ -104,6 +104,12 @@ def _(node: loss.Gaussian, adjacency: Adjacency) -> Concentrated:
 @_zcdp.register(loss.Zcdp)
 def _(node: loss.Zcdp, adjacency: Adjacency) -> Concentrated:
     return Concentrated(Fraction(node.rho))
+
+
+@_zcdp.register(loss.ZeroConcentrated)
+def _(node: loss.ZeroConcentrated, adjacency: Adjacency) -> Concentrated:
+    """As it states."""
+    return Concentrated(Fraction(node.rho), Fraction(node.failure))
 
 
 @_zcdp.register(loss.Composed)
@@ -221,3 +227,10 @@ def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacen
     if bound - taken < checks.LEAST_CHANCE or rho > LARGEST_RHO:
         return None
     return Privacy(_converted(rho, (bound - taken) / (1 - taken)), bound, adjacency)
+
+
+@_cost.register(loss.ZeroConcentrated)
+def _(node: loss.ZeroConcentrated, adjacency: Adjacency) -> Privacy:
+    """The (ε, δ) of `concentrated`, or a larger ε that is stated."""
+    rho, taken, delta = Fraction(node.rho), Fraction(node.failure), Fraction(node.delta)
+    return Privacy(max(_converted(rho, (delta - taken) / (1 - taken)), Fraction(node.epsilon)), delta, adjacency)

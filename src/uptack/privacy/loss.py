@@ -114,6 +114,27 @@ class Zcdp(Loss):
 
 
 @dataclass(frozen=True)
+class ZeroConcentrated(Loss):
+    """Mechanisms that are `failure`-approximately ρ-zCDP together, stated as (ε, δ) at this δ.
+
+    The ε follows from ρ, `failure` and δ (`uptack.privacy.concentrated_dp`), and is at least the one given here.
+    """
+
+    rho: Rational
+    failure: Rational
+    delta: Rational
+    epsilon: Rational = 0
+
+    def __post_init__(self) -> None:
+        rho, delta = checks.nonnegative("rho", self.rho), checks.inside_unit("delta", self.delta)
+        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
+        failure = checks.delta("failure", self.failure)
+        if not failure < delta:
+            raise InvalidArgument("failure", "below delta", checks.describe(self.failure))
+        self._rationals(rho=rho, failure=failure, delta=delta)
+
+
+@dataclass(frozen=True)
 class Test(Loss):
     """The test of a proposal. It is ε-private, and lets a wrong proposal pass with probability at most δ."""
 

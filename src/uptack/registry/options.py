@@ -164,6 +164,7 @@ KNOWN = {
         Option("loss", "What is minimised.", "choice", ("squares", "huber")),
         Option("quantile", "The quantile whose plane is fitted.", "number"),
         Option("standard_errors", "Spend a third on standard errors. (A fit by bounded sums has them anyway.)", "flag"),
+        Option("rows", "How many rows are drawn; as many as the data have unless given.", "integer"),
         Option("progress", "Whether to show how far a long computation is."),
     )
 }  # fmt: skip

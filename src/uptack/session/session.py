@@ -272,6 +272,10 @@ class Session:
         named = (y, *self.predictors(y, x, *others))
         return self.run(Request("shortcut_regression", *named, epsilon=epsilon, **options))
 
+    def synthetic(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
+        """Synthetic rows of columns, or of all of them: `uptack.synthetic`."""
+        return self.run(Request("synthetic", *(spread(columns) or self.source.kinds), epsilon=epsilon, **options))
+
     def scatter(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
         """A centre and a robust scatter matrix of columns, or of all numeric ones: `uptack.scatter`."""
         return self.run(Request("scatter", *(spread(columns) or self.numeric), epsilon=epsilon, **options))

@@ -451,7 +451,8 @@ class GroupedTable(ABC):
 
 
 Place = Callable[..., Integers]
-"""The cell of every row, -1 for none, from one argument per column: a `Field`, or an array of floats."""
+"""The cell of every row, -1 for none, from one argument per column: a `Field`, or an array of floats. Of several
+columns it may be the cells in several tables, one after the other, for all of them by one question."""
 
 
 @dataclass(frozen=True)
@@ -512,6 +513,11 @@ class Table(ABC):
     def of_people(self) -> bool:
         """Whether it says whose its rows are."""
         return bool(self.unit.ids)
+
+    @property
+    def filtered(self) -> bool:
+        """Whether conditions hide rows, so that the number of those that are left is secret."""
+        return False
 
     def column(self, name: str) -> Column:
         """A column of any kind; truth values read as 0 and 1."""

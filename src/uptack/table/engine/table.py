@@ -185,6 +185,11 @@ class EngineTable(Table):
             raise UptackError(SECRET)
         return self.people() if self.ids else self.count()
 
+    @property
+    def filtered(self) -> bool:
+        """Whether conditions hide rows."""
+        return bool(self.conditions)
+
     def count(self) -> int:
         """How many rows there are: secret of people, and of a part."""
         return _counted(self._con, self.opened)

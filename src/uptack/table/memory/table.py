@@ -118,6 +118,11 @@ class MemoryTable(Table):
         return replace(self, mask=cache(partial(_met, self.fields, tuple(conditions), self.mask)))
 
     @property
+    def filtered(self) -> bool:
+        """Whether conditions hide rows."""
+        return self.mask is not None
+
+    @property
     def met(self) -> Mask | None:
         """Which rows meet the conditions; None for all of them."""
         return None if self.mask is None else self.mask()
@@ -244,6 +249,8 @@ class MemoryTable(Table):
         return counts.cells_per_person(cells[self.present], self.codes[self.present])
 
     def _units(self, cells: Integers, size: int) -> Integers:
+        if not isinstance(cells, np.ndarray):  # those of several tables
+            return np.stack([self._units(each, size) for each in cells])
         codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]
         return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)
 

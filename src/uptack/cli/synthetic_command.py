@@ -1,0 +1,87 @@
+"""`uptack synthetic`: a file of synthetic rows."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from uptack.cli.command_support import (
+    ANSWER,
+    NO_REPLY,
+    as_json,
+    as_text,
+    epsilon,
+    open_source,
+    say,
+    session_options,
+)
+from uptack.cli.command_values import EXACT, stacked
+from uptack.cli.command_values import levels as written_levels
+from uptack.errors import InvalidArgument
+from uptack.labels import json_text
+from uptack.progress import steps
+from uptack.synthetic.synthetic_page import to_html
+from uptack.synthetic.synthetic_table import WRITERS
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  uptack synthetic patients.parquet --epsilon 1 --delta 1e-6 -o synthetic.parquet
+  uptack synthetic patients.csv age ward --epsilon 1 --delta 1e-6 -o synthetic.csv --page synthetic.html
+"""
+)
+@click.argument("path", metavar="TABLE")
+@click.argument("columns", nargs=-1, metavar="[COLUMN]...")
+@epsilon
+@click.option("--delta", type=EXACT, default="1e-6", show_default=True, help="The chance that the guarantee fails.")
+@click.option("-o", "--output", required=True, help="A .parquet file, which keeps types, or a .csv file.")
+@click.option("--page", help="An .html file with what is kept of the data, and how well.")
+@click.option("--rows", type=click.IntRange(1), help="How many rows are drawn; as many as the data have unless given.")
+@click.option("--levels", multiple=True, help="NAME=A,B,C: public categories of a column; more than once for several.")
+@stacked(as_json, session_options)
+def synthetic(
+    path: str, columns: tuple[str, ...], output: str, page: str | None, levels: tuple[str, ...], **options: Any
+) -> int:
+    """Synthetic rows of a table, or of some of its columns, within one budget.
+
+    TABLE is a CSV, Parquet, Arrow or DuckDB file, or - for CSV from standard input.
+    """
+    json_wanted = options.pop("as_json")
+    target = _writable(output, tuple(WRITERS))
+    about = None if page is None else _writable(page, (".html",))
+    with open_source(path, options) as session:
+        given = {name: value for name, value in options.items() if value is not None}
+        given |= {"levels": written_levels(session, levels)} if levels else {}
+        with steps("synthetic rows", 1):
+            made = session.synthetic(*columns, **given)
+    if not made:
+        say(json_text(made.to_dict()) if json_wanted else as_text(made))
+        return NO_REPLY
+    made.value.write(target)
+    if about is not None:
+        about.write_text(to_html(made), "utf-8")
+    if json_wanted:
+        say(json_text({**made.to_dict(), "value": made.value.to_dict(rows=False)}))
+    else:
+        stamp = "" if made.private else "; NOT PRIVATE: seeded randomness"
+        say(f"{made.value.summary()}\nRows: {output}\n({made.mechanism}, {made.privacy}{stamp})")
+    return ANSWER
+
+
+def _writable(path: str, endings: tuple[str, ...]) -> Path:
+    """A path that can be written, known before anything is spent."""
+    target = Path(path)
+    if target.suffix.lower() not in endings:
+        raise InvalidArgument("output", f"a file that ends in {' or '.join(endings)}", repr(path))
+    try:
+        with tempfile.TemporaryFile(dir=target.resolve().parent):
+            pass
+    except (OSError, RuntimeError, ValueError):
+        raise InvalidArgument("output", "in a folder that exists and can be written to", repr(path)) from None
+    if target.exists() and not target.is_file():
+        raise InvalidArgument("output", "a file, or a new one", repr(path))
+    return target

@@ -1,0 +1,253 @@
+"""Synthetic rows, and how far their one-way and two-way tables may be from those of the data."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uptack.display import Ends, FigureTable, Record, line
+from uptack.errors import InvalidArgument, UptackError
+from uptack.labels import label, printable
+from uptack.table.values.kinds import Kind
+from uptack.table.values.times import DAY, Form
+
+CONFIDENCE = 1.645
+"""Standard deviations that a normal variable exceeds with probability 5%."""
+SHOWN = 12
+"""Pairs that a summary lists."""
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as missing:
+        raise UptackError(f'a data frame of {name} needs {name}: pip install "uptack[frames]"') from missing
+
+
+def distance_bound(counts: NDArray[Any], noisy: NDArray[Any], sigma: float, total: float) -> float:
+    """A total variation distance that synthetic counts keep to from the true ones, with about 95% confidence.
+
+    With s synthetic, y noisy and t true counts of k cells, Σ|s - t| ≤ Σ|s - y| + Σ|y - t|. The last sum is one of k
+    absolute values of normal noise, with mean kσ√(2/π) and variance kσ²(1 - 2/π).
+    """
+    k = counts.size
+    noise = sigma * (k * math.sqrt(2 / math.pi) + CONFIDENCE * math.sqrt(k * (1 - 2 / math.pi)))
+    return min(1.0, (float(np.abs(counts - noisy).sum()) + noise) / (2 * max(total, 1.0)))
+
+
+@dataclass(frozen=True)
+class ColumnFit:
+    """A column: the noise of each count of its cells, in rows, the distance bound, and whether anything is known.
+
+    `private` are the noisy counts of its cells, `synthetic` those of the synthetic rows, brought to the same size.
+    """
+
+    name: str
+    sigma: float
+    distance: float
+    status: str
+    private: tuple[float, ...]
+    synthetic: tuple[float, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many cells were counted."""
+        return len(self.private)
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """A measured pair of columns: the shape of its table, the noise of each count in rows, and the distance bound."""
+
+    names: tuple[str, str]
+    shape: tuple[int, int]
+    sigma: float
+    distance: float
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticTable:
+    """Synthetic rows: `columns` by name, with the types of the data, and what is known of their errors.
+
+    Which rows have no value is in `missing`. Times and durations are ticks of a microsecond there; `to_arrow`,
+    `to_pandas`, `to_polars`, `to_parquet` and `to_csv` show them as what they are. `margins` has an entry for each
+    column, `pairs` one for each measurement of two columns. `size` is the number of rows, or people, of the data: with
+    noise where it is secret.
+    """
+
+    columns: Mapping[str, NDArray[Any]]
+    missing: Mapping[str, NDArray[np.bool_]]
+    kinds: Mapping[str, Kind]
+    forms: Mapping[str, Form]
+    margins: tuple[ColumnFit, ...]
+    pairs: tuple[PairFit, ...]
+    size: float
+    rows: int
+
+    def __post_init__(self) -> None:
+        for held in (*self.columns.values(), *self.missing.values()):
+            held.setflags(write=False)
+        for name in ("columns", "missing", "kinds", "forms"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        mappings = (dict(held) for held in (self.columns, self.missing, self.kinds, self.forms))
+        return SyntheticTable, (*mappings, self.margins, self.pairs, self.size, self.rows)
+
+    def __repr__(self) -> str:
+        return f"SyntheticTable({self.rows:,} rows of {', '.join(map(label, self.columns))})"
+
+    # ------------------------------------------------------------------------------------------------------ the rows
+
+    def to_arrow(self) -> Any:
+        """The rows as a table of Arrow. Its metadata say what `summary` says."""
+        import pyarrow as pa
+
+        held = {name: self._array(name) for name in self.columns}
+        about = json.dumps(self.to_dict(rows=False))
+        return pa.table(held).replace_schema_metadata({"uptack.synthetic": about})
+
+    def _array(self, name: str) -> Any:
+        import pyarrow as pa
+
+        values, gone, kind = self.columns[name], self.missing[name], self.kinds[name]
+        if kind in ("time", "duration"):
+            word = self.forms[name].word
+            types = {"date": pa.date32(), "clock": pa.timestamp("us"), "utc": pa.timestamp("us", "UTC")}
+            ticks = (values // DAY).astype(np.int32) if word == "date" else values
+            return pa.array(ticks, mask=gone).cast(types.get(word, pa.duration("us")))
+        if kind in ("integer", "number", "boolean"):
+            return pa.array(values, mask=gone)
+        texts = [None if out else value for value, out in zip(values, gone, strict=True)]
+        if all(value is None or isinstance(value, str) for value in texts):
+            return pa.array(texts, pa.string())
+        return pa.array([value if value is None else label(value) for value in texts], pa.string())
+
+    def to_pandas(self) -> Any:
+        """The rows as a data frame of pandas: whole numbers stay whole also where some are missing.
+
+        It needs pandas: `pip install "uptack[frames]"`.
+        """
+        pandas, frame = _library("pandas"), self.to_arrow().to_pandas()
+        for name, kind in self.kinds.items():
+            if kind in ("integer", "boolean") and self.missing[name].any():
+                held = {"integer": pandas.arrays.IntegerArray, "boolean": pandas.arrays.BooleanArray}[kind]
+                frame[name] = held(self.columns[name].copy(), self.missing[name].copy())
+        return frame
+
+    def to_polars(self) -> Any:
+        """The rows as a data frame of Polars. It needs Polars: `pip install "uptack[frames]"`."""
+        return _library("polars").from_arrow(self.to_arrow())
+
+    def to_parquet(self, path: str | Path) -> Path:
+        """Write a Parquet file, which keeps types and says in its metadata what was measured."""
+        import pyarrow.parquet as pq
+
+        pq.write_table(self.to_arrow(), str(path))
+        return Path(path)
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write a CSV file. It keeps no types: declare them again where it is read."""
+        import pyarrow as pa
+        import pyarrow.csv as arrow_csv
+
+        table = self.to_arrow()
+        for i, field in enumerate(table.schema):
+            if pa.types.is_duration(field.type):  # which CSV writers of Arrow do not know
+                shown = [None if v is None else _clock(v) for v in table.column(i).cast(pa.int64()).to_pylist()]
+                table = table.set_column(i, field.name, pa.array(shown, pa.string()))
+        arrow_csv.write_csv(table, str(path))
+        return Path(path)
+
+    def write(self, path: str | Path) -> Path:
+        """Write a .parquet or .csv file, as its name says."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in WRITERS:
+            raise InvalidArgument("path", "a file that ends in .parquet or .csv", repr(str(path)))
+        return WRITERS[suffix](self, path)
+
+    # ----------------------------------------------------------------------------------------------------- its errors
+
+    def figures(self, ends: Ends = None) -> list[Record]:
+        """One line per column and per measured pair: its distance bound."""
+        columns = [line({"table": label(one.name), "cells": one.cells}, one.distance) for one in self.margins]
+        return columns + [
+            line({"table": " × ".join(map(label, one.names)), "cells": math.prod(one.shape)}, one.distance)
+            for one in self.pairs
+        ]
+
+    def table(self) -> FigureTable:
+        """The same for people."""
+        title = f"{self.rows:,} synthetic rows; value: 95% bound on the total variation distance"
+        return FigureTable.of(self.figures(), title)
+
+    def to_dict(self, rows: bool = True) -> dict[str, Any]:
+        """Plain values, for JSON; without the rows, what is known of them."""
+        about = {
+            "rows": self.rows,
+            "size": self.size,
+            "columns": [
+                {name: getattr(one, name) for name in ("name", "cells", "sigma", "distance", "status")}
+                for one in self.margins
+            ],
+            "pairs": [{**vars(one), "names": list(one.names), "shape": list(one.shape)} for one in self.pairs],
+        }
+        return {**about, "values": _plain(self.to_arrow())} if rows else about
+
+    def summary(self) -> str:
+        """What the rows keep of the data, and what they do not, in plain words.
+
+        Counts and distances are of released numbers, so that all of it may be published.
+        """
+        linked = {name for pair in self.pairs for name in pair.names}
+        alone = [one.name for one in self.margins if one.name not in linked and one.status == "measured"]
+        nothing = [one.name for one in self.margins if one.status != "measured"]
+        lines = [f"{self.rows:,} synthetic rows, for about {self.size:,.0f} in the data."]
+        if nothing:
+            lines.append(f"Nothing is known of: {', '.join(map(label, nothing))}. No value was frequent enough.")
+        if len(self.columns) > 1 and alone:
+            lines.append(f"Drawn without regard to other columns: {', '.join(map(label, alone))}.")
+        best = sorted({one.names: one for one in self.pairs}.values(), key=lambda one: one.distance)
+        if best:
+            lines.append("Pairs that were measured, with a 95% bound on the total variation distance of their tables:")
+            lines += [f"  {label(a)} × {label(b)}: {one.distance:.3f}" for one in best[:SHOWN] for a, b in [one.names]]
+            lines += [f"  and {len(best) - SHOWN} more"] if len(best) > SHOWN else []
+        return "\n".join([*map(printable, lines), *WARNINGS])
+
+
+WARNINGS = (
+    'Only these tables are kept; other relations between columns may be lost. Rare categories became "(other)".',
+    "Standard errors from synthetic rows are too small, and more rows add no information.",
+)
+
+
+def _clock(ticks: int) -> str:
+    """A duration as files write it: hours, minutes, seconds."""
+    whole, parts = divmod(abs(ticks), 10**6)
+    minutes, seconds = divmod(whole, 60)
+    tail = f".{parts:06}" if parts else ""
+    return f"{'-' if ticks < 0 else ''}{minutes // 60:02}:{minutes % 60:02}:{seconds:02}{tail}"
+
+
+def _plain(table: Any) -> dict[str, list[Any]]:
+    """Columns as JSON can hold them."""
+    plain = (int, float, str, bool, type(None))
+    return {
+        name: [value if isinstance(value, plain) else str(value) for value in table.column(name).to_pylist()]
+        for name in table.column_names
+    }
+
+
+WRITERS = {".parquet": SyntheticTable.to_parquet, ".csv": SyntheticTable.to_csv}

@@ -250,7 +250,7 @@ ORDER_STATISTICS = (
     ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
     ("boxes: the true median", "median", computed("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
     ("boxes: ⊥ by the true number of rows", "median, few rows", given("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
-    ("reach: rows a person ignored", "median, 2 rows", always("statistics.Question.rows", 1)),
+    ("reach: rows a person ignored", "median, 2 rows", argument("statistics.Statistic.reach", 4, lambda rows: 1)),
     ("chain: e^(-ε/4g) for e^(-ε/8g)", "quartiles", argument(DECAY, 0, times(2))),
     ("chain: rows a person ignored", "quartiles, 2 rows", argument(DECAY, 1, lambda g: 1)),
     ("chain: digits of their own in each window", "many quantiles of one value", patch(DIGITS, lambda f: _anew)),

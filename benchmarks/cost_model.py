@@ -34,7 +34,8 @@ from scale import write
 from scipy.optimize import nnls
 
 import uptack
-from uptack.table.engine import connection, held
+from uptack.table.engine import connection
+from uptack.table.engine import table as engine_table
 from uptack.table.search import DEVIATIONS, FETCHED, SMALL, sampled
 
 SIZES = (2 * 10**5, 10**6, 2 * 10**6, 5 * 10**6, 10**7)
@@ -193,7 +194,7 @@ def main() -> None:
     if arguments.spark:
         on_spark(arguments.rows, arguments.json)
         return
-    held.COLUMN = 0  # as if every table were too large to be held
+    engine_table.COLUMN = 0  # as if every table were too large to be held
     with tempfile.TemporaryDirectory() as name:
         rows, prices = rows_of(tuple(arguments.rows or SIZES), Path(name))
     print(table(rows))

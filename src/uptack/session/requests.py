@@ -124,14 +124,11 @@ class Request:
 
     def _rehearsed(self, table: UnreadTable) -> Made:
         public = {**self.given, "entropy": NoEntropy()}
-        if "by" in public:
-            return self._called(table, public)
-        if public.get("missing") != "drop" or not self.cost.adjacency.size_is_public:
-            return self._called(table, public)
+        buys = public.get("missing") == "drop" and self.cost.adjacency.size_is_public and "by" not in public
+        if not buys or (self.declaration.plan is ranks and not buys_size(public)):
+            return self._called(table, public)  # it refuses by the public number of all rows itself
         with suppress(Touched):  # up to the count of rows with a value: wrong arguments are refused here
             self._called(table, dict(public))
-        if self.declaration.plan is ranks and not buys_size(public):
-            return self._called(table, public)  # it refuses by the public number of all rows itself
         left = 1 - COUNT_SHARE
         public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * left}  # too few for all, too few for some
         made = self._called(table, public)

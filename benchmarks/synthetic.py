@@ -26,7 +26,7 @@ from common import Row, file_bytes, machine, table, write_json
 
 import uptack
 from uptack import samples
-from uptack.synthetic.private_rows import Plan
+from uptack.synthesis.private_rows import Plan
 
 DELTA = 1e-6
 FILES = {

@@ -21,7 +21,6 @@ from . import reach as reach
 from . import regression as regression
 from . import report as _report
 from . import statistics as statistics
-from . import synthetic as _synthetic
 from . import table as table
 from .blocks import stable_value as stable_value
 from .blocks import subsample_aggregate as subsample_aggregate
@@ -90,9 +89,9 @@ from .statistics import median as median
 from .statistics import quantile as quantile
 from .statistics import trimmed_mean as trimmed_mean
 from .statistics import winsorized_mean as winsorized_mean
+from .synthesis import synthetic as synthetic
 
 __version__: str
 report = _report.report  # the module, which is called as its function
-synthetic = _synthetic.synthetic  # likewise
 
 def __getattr__(name: str) -> typing.Any: ...  # statistics that are public by their declaration

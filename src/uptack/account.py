@@ -278,7 +278,7 @@ class Account:
         induction from the last draw: given the outputs so far ρ_1 is fixed, and the rest has E(P/P')^α of at most
         e^(α(α-1)(ρ-ρ_1)). The first draw's factor e^(α(α-1)ρ_1) makes that e^(α(α-1)ρ). ∎
         """
-        self.pay(loss.ZeroConcentrated(rho, failure, self.delta, self.epsilon))
+        self.pay(loss.Zcdp(rho, self.delta, failure, self.epsilon))
         return replace(self, _book=_Book(None, self.adjacency, limit=Concentrated(rho, failure)), _prepaid=False)
 
     def prepaid(self) -> Account:

@@ -36,7 +36,7 @@ ALLOWED = {
     "multivariate": FITS,
     "regression": FITS | {"discrete", "multivariate"},
     "ranks": FITS,
-    "synthetic": GROUND | KERNEL | {"display"},
+    "synthesis": GROUND | KERNEL | {"display"},
     "kernels": FITS | {"regression"},
     "densities": FITS | {"kernels"},
     "papers": FITS | {"regression"},

@@ -49,7 +49,7 @@ NAMES = {
     "uptack.session": "Plan PlannedRelease Request Session SessionColumn open",
     "uptack.report": """SectionTable ColumnProfile Division Figure Output Part Profile Section SectionAnswer divide plan
         profile register report to_html to_json to_markdown to_text write""",
-    "uptack.synthetic": "ColumnFit PairFit SyntheticTable synthetic to_html",
+    "uptack.synthesis": "ColumnFit PairFit SyntheticTable synthetic to_html",
     "uptack.samples": "load path",
     "uptack.cli": "main run",
 }

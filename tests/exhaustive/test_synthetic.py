@@ -14,9 +14,9 @@ from uptack.audit.price import CoupledTape, Recorder, look
 from uptack.exact import ball, upper
 from uptack.noise import IntegerGaussian
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, cost
-from uptack.privacy.loss import ZeroConcentrated
-from uptack.synthetic import noisy_counts
-from uptack.synthetic.noisy_counts import FrequentKeys, GaussianCounts, ScoredChoice, cutoff
+from uptack.privacy.loss import Zcdp
+from uptack.synthesis import noisy_counts
+from uptack.synthesis.noisy_counts import FrequentKeys, GaussianCounts, ScoredChoice, cutoff
 
 FAILURE = Fraction(1, 50)
 FAR = 9
@@ -83,7 +83,7 @@ def test_frequent_keys_are_private_on_every_tiny_table(adjacency, squared, rho):
     """Σ max(P - e^ε·P', 0) ≤ δ, from exact laws, for all tables of up to four rows over three values."""
     law = IntegerGaussian(Fraction(squared) / (2 * rho))
     t, delta = cutoff(law, 1, FAILURE), Fraction(1, 20)
-    epsilon = cost(ZeroConcentrated(rho, FAILURE, delta)).exact_epsilon
+    epsilon = cost(Zcdp(rho, delta, FAILURE)).exact_epsilon
     universe = [one for n in range(5) for one in itertools.combinations_with_replacement("abc", n)]
     with ctx.workprec(100):
         laws = {one: table_law(law, one, t, "abc") for one in universe}
@@ -217,7 +217,7 @@ def test_no_fault_is_found_where_none_is_planted():
 
 def test_the_price_is_the_theorem():
     law = IntegerGaussian(2)
-    mechanism = GaussianCounts(ZeroConcentrated(Fraction(1, 2), 0, DELTA), law)
+    mechanism = GaussianCounts(Zcdp(Fraction(1, 2), DELTA), law)
     counts = np.array([3, 1])
     assert mechanism.price(counts, np.array([2, 2]), counts) == cost(mechanism.loss).epsilon
     assert mechanism.price(counts, np.array([1, 3]), counts) > cost(mechanism.loss).epsilon

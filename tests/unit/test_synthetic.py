@@ -15,10 +15,10 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
-from uptack.privacy.loss import BoundedRange, ZeroConcentrated
-from uptack.synthetic.cells import Cells, keys_of, numbers_of
-from uptack.synthetic.fit import rake, simplex, transport
-from uptack.synthetic.noisy_counts import ScoredChoice
+from uptack.privacy.loss import BoundedRange, Zcdp
+from uptack.synthesis.cells import Cells, keys_of, numbers_of
+from uptack.synthesis.fit import rake, simplex, transport
+from uptack.synthesis.noisy_counts import ScoredChoice
 
 N = 6000
 ASKED = {"epsilon": 4, "delta": 1e-6}
@@ -218,7 +218,7 @@ def test_an_account_refuses_more_rho_than_it_paid_for():
     assert paid.draw(choice, (1, 2)) in (0, 1)
     with pytest.raises(UptackError, match="more ρ"):
         paid.draw(ScoredChoice(BoundedRange(Fraction(1, 4)), Fraction(1, 10)), (1, 2))
-    assert account.spent == (ZeroConcentrated(Fraction(1, 100), Fraction(1, 10**8), Fraction(1, 10**6), 1),)
+    assert account.spent == (Zcdp(Fraction(1, 100), Fraction(1, 10**6), Fraction(1, 10**8), 1),)
 
 
 # ------------------------------------------------------------------------------------------------------------ its parts

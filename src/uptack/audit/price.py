@@ -28,7 +28,7 @@ from uptack.account import AssumptionFailed, Mechanism, observed_by
 from uptack.audit.replay import TapeEntropy
 from uptack.audit.scenario import Pair, Scenario
 from uptack.privacy import Privacy, cost, gaussian_epsilon, gaussian_noise_multiplier, zcdp
-from uptack.privacy.loss import Composed, Gaussian, Loss, ZeroConcentrated
+from uptack.privacy.loss import Composed, Gaussian, Loss, Zcdp
 from uptack.release import NoReply, Release
 
 ROUNDING = 1e-6
@@ -137,7 +137,7 @@ def _within(found: float, allowed: float) -> bool:
 
 def _total(priced: Sequence[PricedDraw], whole: Any, claim: Privacy) -> float:
     """The ε of all draws: the sum of prices, or where a release adds up ρ, what the stated losses come to at its δ."""
-    if not isinstance(whole, ZeroConcentrated) or not priced:
+    if not isinstance(whole, Zcdp) or not priced:
         return Prices(tuple(priced)).total
     spent = zcdp(Composed(tuple(draw.mechanism.loss for draw in priced)), claim.adjacency)
     if spent.delta >= claim.exact_delta:

@@ -23,8 +23,8 @@ from uptack.cli.command_values import levels as written_levels
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
 from uptack.progress import steps
-from uptack.synthetic.synthetic_page import to_html
-from uptack.synthetic.synthetic_table import WRITERS
+from uptack.synthesis.synthetic_page import to_html
+from uptack.synthesis.synthetic_table import WRITERS
 
 
 @click.command(

@@ -316,9 +316,9 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
     True
     """
     bound = checks.delta("delta", delta)
-    pieces = Counter(piece for tree in trees for piece in _pieces(tree))
-    every = list(pieces.elements())
-    basic = summed(every, adjacency)
+    whole = list(trees)
+    pieces = Counter(piece for tree in whole for piece in _pieces(tree))
+    every, basic = list(pieces.elements()), summed(whole, adjacency)
     if not pieces or bound == 0:
         return basic
     ways = [basic if basic.exact_delta <= bound else None, concentrated(every, bound, adjacency)]

@@ -103,11 +103,6 @@ def _(node: loss.Gaussian, adjacency: Adjacency) -> Concentrated:
 
 @_zcdp.register(loss.Zcdp)
 def _(node: loss.Zcdp, adjacency: Adjacency) -> Concentrated:
-    return Concentrated(Fraction(node.rho))
-
-
-@_zcdp.register(loss.ZeroConcentrated)
-def _(node: loss.ZeroConcentrated, adjacency: Adjacency) -> Concentrated:
     """As it states."""
     return Concentrated(Fraction(node.rho), Fraction(node.failure))
 
@@ -229,8 +224,8 @@ def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacen
     return Privacy(_converted(rho, (bound - taken) / (1 - taken)), bound, adjacency)
 
 
-@_cost.register(loss.ZeroConcentrated)
-def _(node: loss.ZeroConcentrated, adjacency: Adjacency) -> Privacy:
+@_cost.register(loss.Zcdp)
+def _(node: loss.Zcdp, adjacency: Adjacency) -> Privacy:
     """The (ε, δ) of `concentrated`, or a larger ε that is stated."""
     rho, taken, delta = Fraction(node.rho), Fraction(node.failure), Fraction(node.delta)
     return Privacy(max(_converted(rho, (delta - taken) / (1 - taken)), Fraction(node.epsilon)), delta, adjacency)

@@ -78,13 +78,6 @@ def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
     return Privacy.implied(Fraction(node.epsilon), Fraction(node.delta), adjacency)
 
 
-@_cost.register(loss.Zcdp)
-def _(node: loss.Zcdp, adjacency: Adjacency) -> Privacy:
-    from uptack.privacy.concentrated_dp import concentrated_epsilon
-
-    return Privacy(concentrated_epsilon(node.rho, node.delta), node.delta, adjacency)
-
-
 @_cost.register(loss.Test)
 def _(node: loss.Test, adjacency: Adjacency) -> Privacy:
     """A test alone reveals pass or fail, which is ε-private (Definition 24.2). Its δ counts if a release follows."""
@@ -127,12 +120,14 @@ def _(node: loss.Composed, adjacency: Adjacency) -> Privacy:
     mixtures of ε_j-private laws and others, of weight δ_j (Kairouz, Oh and Viswanath 2015), so δ_j adds.
     """
     together: dict[Fraction, Fraction] = {}
+    others: list[loss.Loss] = []
     for part in node.parts:
-        if isinstance(part, loss.Zcdp):
+        if isinstance(part, loss.Zcdp) and not part.failure and not part.epsilon:
             at = Fraction(part.delta)
             together[at] = together.get(at, Fraction(0)) + Fraction(part.rho)
+        else:
+            others.append(part)
     merged = [loss.Zcdp(rho, delta) for delta, rho in together.items()]
-    others = [part for part in node.parts if not isinstance(part, loss.Zcdp)]
     return total((_cost(part, adjacency) for part in (*others, *merged)), adjacency)
 
 

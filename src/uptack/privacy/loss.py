@@ -101,37 +101,23 @@ class Gaussian(Loss):
 
 @dataclass(frozen=True)
 class Zcdp(Loss):
-    """A mechanism that is ρ-zCDP (Bun and Steinke 2016), and whose ε is stated at this δ.
+    """A mechanism that is ρ-zCDP except with probability `failure` (Bun and Steinke 2016), stated as (ε, δ) at this δ.
 
-    Those of a release with one δ are turned into (ε, δ) once, all together: see `uptack.privacy.cost`.
+    The ε follows from ρ, `failure` and δ (`uptack.privacy.concentrated_dp`), and is at least `epsilon`. Those of a
+    release with one δ are turned into (ε, δ) once, all together: see `uptack.privacy.cost`.
     """
 
     rho: Rational
     delta: Rational
-
-    def __post_init__(self) -> None:
-        self._rationals(rho=checks.nonnegative("rho", self.rho), delta=checks.inside_unit("delta", self.delta))
-
-
-@dataclass(frozen=True)
-class ZeroConcentrated(Loss):
-    """Mechanisms that are `failure`-approximately ρ-zCDP together, stated as (ε, δ) at this δ.
-
-    The ε follows from ρ, `failure` and δ (`uptack.privacy.concentrated_dp`), and is at least the one given here.
-    """
-
-    rho: Rational
-    failure: Rational
-    delta: Rational
+    failure: Rational = 0
     epsilon: Rational = 0
 
     def __post_init__(self) -> None:
         rho, delta = checks.nonnegative("rho", self.rho), checks.inside_unit("delta", self.delta)
-        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
-        failure = checks.delta("failure", self.failure)
+        failure, epsilon = checks.delta("failure", self.failure), checks.nonnegative("epsilon", self.epsilon)
         if not failure < delta:
             raise InvalidArgument("failure", "below delta", checks.describe(self.failure))
-        self._rationals(rho=rho, failure=failure, delta=delta)
+        self._rationals(rho=rho, delta=delta, failure=failure, epsilon=epsilon)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ HOMES = (
     "uptack.multivariate",
     "uptack.regression",
     "uptack.ranks",
-    "uptack.synthetic.private_rows",
+    "uptack.synthesis.private_rows",
     "uptack.blocks",
     "uptack.kernels.function_release",
     "uptack.kernels.machine_release",

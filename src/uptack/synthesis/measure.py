@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.synthetic.cells import Cells, Values, is_ordered, keys_of, multiples, numbers, numbers_of, steps
-from uptack.synthetic.fit import Pair, coarse, implied, rake, updated
-from uptack.synthetic.noisy_counts import Counts, RhoBudget, short
-from uptack.synthetic.one_way import SIZES, Margin
+from uptack.synthesis.cells import Cells, Values, is_ordered, keys_of, multiples, numbers, numbers_of, steps
+from uptack.synthesis.fit import Pair, coarse, implied, rake, updated
+from uptack.synthesis.noisy_counts import Counts, RhoBudget, short
+from uptack.synthesis.one_way import SIZES, Margin
 from uptack.table.protocol import Column, Columns
 
 Floats = NDArray[np.float64]

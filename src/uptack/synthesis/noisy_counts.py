@@ -27,7 +27,7 @@ from uptack.noise.coins import pick
 from uptack.noise.integer_laplace import LARGEST_SCALE
 from uptack.noise.integer_laws import least
 from uptack.privacy import cost
-from uptack.privacy.loss import BoundedRange, ZeroConcentrated
+from uptack.privacy.loss import BoundedRange, Zcdp
 from uptack.table.unit import PrivacyUnit
 
 Counts = NDArray[Any]
@@ -40,7 +40,7 @@ LARGEST_PRICE = 10**9
 """The ρ from which on a move counts as seen."""
 
 
-def _price(loss: ZeroConcentrated, law: IntegerGaussian, moves: Sequence[int]) -> float:
+def _price(loss: Zcdp, law: IntegerGaussian, moves: Sequence[int]) -> float:
     """The ε of a move of the counts, at the failure and the δ of a loss."""
     rho = sum(move * move for move in moves) / (2 * Fraction(law.variance))
     return math.inf if rho > LARGEST_PRICE else cost(replace(loss, rho=rho)).epsilon
@@ -54,7 +54,7 @@ class GaussianCounts(Mechanism[Counts, Counts]):
     Δ²/2σ²-zCDP.
     """
 
-    loss: ZeroConcentrated
+    loss: Zcdp
     law: IntegerGaussian
 
     def draw(self, value: Counts, entropy: Entropy) -> Counts:
@@ -87,7 +87,7 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
     their divergence is at most αρ. ∎
     """
 
-    loss: ZeroConcentrated
+    loss: Zcdp
     law: IntegerGaussian
     cutoff: int
 
@@ -198,6 +198,6 @@ class RhoBudget:
         epsilon = Fraction(math.isqrt(math.floor(8 * rho * 4**60)), 2**60)
         return self.account.draw(ScoredChoice(BoundedRange(epsilon), epsilon / (2 * moves)), tuple(scores))
 
-    def _pay(self, rho: Fraction, failure: Fraction = Fraction(0)) -> ZeroConcentrated:
+    def _pay(self, rho: Fraction, failure: Fraction = Fraction(0)) -> Zcdp:
         self.left -= rho
-        return ZeroConcentrated(rho, failure, self.account.delta)
+        return Zcdp(rho, self.account.delta, failure)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.synthetic.cells import Cells
-from uptack.synthetic.fit import simplex, spread
+from uptack.synthesis.cells import Cells
+from uptack.synthesis.fit import simplex, spread
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

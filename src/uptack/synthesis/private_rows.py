@@ -19,12 +19,12 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, concentrated_rho
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.synthetic.cells import is_ordered
-from uptack.synthetic.fit import draw
-from uptack.synthetic.measure import PICK, ROUNDS, Shares, TwoWay, measured_column, measured_pairs
-from uptack.synthetic.noisy_counts import RhoBudget, short
-from uptack.synthetic.one_way import Margin
-from uptack.synthetic.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
+from uptack.synthesis.cells import is_ordered
+from uptack.synthesis.fit import draw
+from uptack.synthesis.measure import PICK, ROUNDS, Shares, TwoWay, measured_column, measured_pairs
+from uptack.synthesis.noisy_counts import RhoBudget, short
+from uptack.synthesis.one_way import Margin
+from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
 from uptack.table.ids import owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, known
@@ -104,7 +104,7 @@ def synthetic(
 
     **Theorem.** The release is (ε, δ)-differentially private. Rows are read by counts of cells alone. Every number that
     leaves them is a draw of `GaussianCounts`, `FrequentKeys` or `ScoredChoice`, with the theorems and sensitivities of
-    `uptack.synthetic.noisy_counts`. What is measured next follows from what was released. The draws add up to at most
+    `uptack.synthesis.noisy_counts`. What is measured next follows from what was released. The draws add up to at most
     ρ, and the failures of lists of frequent keys to at most δ/10, whatever comes of them: so all of them together are
     δ/10-approximately ρ-zCDP (`Account.concentrated`), with the largest ρ that makes this (ε, δ)-private. Fits and rows
     are made of released numbers.

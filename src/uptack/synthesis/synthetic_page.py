@@ -9,7 +9,7 @@ from uptack.labels import label, printable
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import promise
 from uptack.release import Release
-from uptack.synthetic.synthetic_table import ColumnFit, SyntheticTable
+from uptack.synthesis.synthetic_table import ColumnFit, SyntheticTable
 
 BARS = 40
 """Cells of a column that are drawn: those with most rows."""

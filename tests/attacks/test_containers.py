@@ -73,7 +73,8 @@ def test_sparse_integers_are_exact_whatever_is_missing(fill):
     assert (made.kind, values[[0, 2]].tolist(), missing.tolist()) == ("integer", [large, -large], [False, True, False])
     assert made.codes()[0] == [-large, large, None]
     stored = field("x", pd.Series(pd.arrays.SparseArray([0, large, 0, 5], dtype=pd.SparseDtype("int64", 0))))
-    assert (stored.numbers()[0].tolist(), stored.missing) == ([0, large, 0, 5], None)
+    values, missing = stored.numbers()
+    assert (values.tolist(), missing) == ([0, large, 0, 5], None)
 
 
 # ------------------------------------------------------------------------------------------ rows that Python can't hold

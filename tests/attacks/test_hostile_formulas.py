@@ -62,8 +62,8 @@ def test_a_gap_in_a_category_is_no_number(both, formula, levels):
 )
 def test_rows_of_codes_have_one_type_with_gaps_and_without(kind, values):
     made = [CodedField(kind, part, np.arange(len(part))) for part in (values[:-1], values)]
-    assert len({one.values()[0].dtype for one in made}) == 1
-    assert made[1].missing.tolist() == [False] * (len(values) - 1) + [True]
+    assert len({one._read_rows()[0].dtype for one in made}) == 1
+    assert made[1]._read_rows()[1].tolist() == [False] * (len(values) - 1) + [True]
     assert made[1].rows()[-1] is None
     if kind != "text":
         assert np.isnan(made[1].floats()[-1])

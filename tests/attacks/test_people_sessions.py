@@ -12,6 +12,7 @@ from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared
+from uptack.registry.options import STATED
 from uptack.session import Request
 from uptack.session.requests import in_tables
 from uptack.table.ids import repeats
@@ -149,7 +150,7 @@ def test_what_is_not_proved_is_refused_before_the_debit(put, tmp_path):
     session = ut.open(put(table(), tmp_path / ".."), person="id", ledger=ledger)
     refused = 0
     for name, declaration in declared().items():
-        if not in_tables(declaration) or declaration.people in (True, "share") or callable(declaration.people):
+        if not in_tables(declaration) or declaration.people not in (False, "each", STATED):
             continue
         columns = ("age", "cost") if declaration.reads.least > 1 else ("age",)
         if declaration.reads.kinds[0] == "boolean":

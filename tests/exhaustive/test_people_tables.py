@@ -104,7 +104,7 @@ def six(monkeypatch):
 @pytest.mark.parametrize("delta", [Fraction(1, 5), Fraction(1, 50)])
 def test_unknown_categories_of_people_are_private_and_no_lower_cap_is(relation, delta):
     """The screen on units: its exact hockey-stick divergence over all neighbours is at most δ, and what is said."""
-    epsilon, weights = Fraction(2), WEIGHTS[0]
+    epsilon, weights = Fraction(2), PrivacyUnit.of_people(IDS)
     screen = Screen.of(epsilon, delta, relation.by_person("id"), weights)
     assert (weights.most, screen.step) == (6, 6)
     with ctx.workprec(150):

@@ -66,6 +66,7 @@ ASKED = {
     "mann_whitney": (("cost", "town"), {"groups": ("a", "b")}),
     "kruskal_wallis": (("cost", "town"), {"groups": ("a", "b", "c")}),
     "signed_rank": ("noise", {}),
+    "synthetic": (("town", "ill"), {"delta": 1e-6}),
     "chi_square": (("town", "ill"), {"levels": (["a", "b", "c"], [False, True])}),
 }
 

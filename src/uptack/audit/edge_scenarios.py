@@ -281,6 +281,9 @@ def _fits() -> list[Scenario]:
         *(edge(f"{fit}, a row that moves", f"{fit.lower()}_regression", moves, epsilon=3)
           for fit in ("linear", "Poisson", "quantile", "logistic")),
         edge("scatter, a row that moves", "scatter", tables.moves(table=True), epsilon=3),
+        edge("synthetic", "synthetic", tables.mixed(), delta=DELTA),
+        edge("synthetic, add/remove", "synthetic", tables.mixed(secret=True), delta=DELTA, **SECRET),
+        edge("synthetic, levels", "synthetic", tables.mixed(), delta=DELTA, levels={"kind": ["a", "b"]}),
         edge("concentrated, a row that moves", "linear_regression", moves, epsilon=3, delta=0.25),
         edge("R_S", "papers.R_S", tables.line(), eps=5, delta=DELTA),
         edge("R_H", "papers.R_H", tables.line(400, columns=2), eps=20, delta=DELTA),

@@ -138,6 +138,15 @@ def moves(table: bool = False) -> Pairs:
     return {f"{d} to {e}": placed(d, e, table=table) for d, e in MOVES}
 
 
+def mixed(secret: bool = False) -> Pair:
+    """Categories and numbers: one row has a category and a number that no other has, or goes."""
+    kinds, x = np.repeat(["a", "b"], 200), np.r_[np.zeros(150), np.arange(250.0)]
+    here = {"kind": kinds, "x": x}
+    if secret:
+        return here, {name: column[:-1] for name, column in here.items()}
+    return here, {"kind": changed(kinds, slice(-1, None), "c")[1], "x": changed(x, slice(-1, None), 1e9)[1]}
+
+
 def clear(n: int = 400) -> Pair:
     """A fit that holds for all rows but a few below it, of which one goes above: all certificates move by two rows."""
     x = np.ones((n, 1))

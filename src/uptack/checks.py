@@ -125,9 +125,19 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
 
 def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
     """Refuses a public list that is too long, or a number of things that is too large, before it is looked through."""
-    size = value if isinstance(value, int) else len(value) if isinstance(value, Sized) else 0
+    size = int(value) if isinstance(value, int | np.integer) else _length(value)
     if size > most:
         raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
+
+
+def _length(value: object) -> int:
+    """The length of a list; 0 of what has none."""
+    try:
+        return len(value) if isinstance(value, Sized) else 0
+    except TypeError:  # an array of no dimension
+        return 0
+    except OverflowError:  # a range
+        return 1 << 100
 
 
 def lasting(name: str, value: Any) -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.discrete.categories import SHARE as CHOICE
-from uptack.discrete.categories import CellLimit, Screen
-from uptack.discrete.domains import public_groups
+from uptack.discrete.categories import CellLimit, Screen, check_groups_per_person
+from uptack.discrete.domains import groups_of
 from uptack.discrete.histograms import Histogram, frequent
 from uptack.display import Ends, PlottedValue, Record
 from uptack.display.numbers import is_number
@@ -30,7 +30,6 @@ from uptack.registry import release
 from uptack.release import LONG, NoReply, Release
 from uptack.table.arguments import category_fields
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import distinct
 from uptack.table.protocol import Table
 from uptack.table.reads import MOMENTS, Entered, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
@@ -143,7 +142,7 @@ class _Plan:
 def _plan(
     epsilon: Rational,
     delta: Rational,
-    groups: Any,
+    public: tuple[Hashable, ...] | None,
     share: Rational,
     groups_per_person: Any,
     relation: Adjacency,
@@ -152,7 +151,6 @@ def _plan(
     """The budget of every stage. A statistic that needs δ of its own (`own_delta`) gets half of it beside a list."""
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
-    public = None if groups is None else public_groups(groups)
     limit, stated = limited(groups_per_person, eps, public, relation)
     left = eps if limit is None else eps - limit.epsilon
     if public is not None:
@@ -173,7 +171,7 @@ def limited(
         fix = "A row is in one group."
         raise InvalidArgument("groups_per_person", "left out without person=", checks.describe(groups_per_person), fix)
     if groups_per_person is not None:
-        return None, checks.integer("groups_per_person", groups_per_person, least=1)
+        return None, check_groups_per_person(groups_per_person)
     limit = CellLimit.of(epsilon * CHOICE, None if public is None else len(public))
     return (limit, None) if relation.person and not limit.free else (None, 1)
 
@@ -253,10 +251,9 @@ def per_group(
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     own_delta = options.get("method", "inverse") != "inverse"
-    plan = _plan(epsilon, delta, groups, share, groups_per_person, relation, own_delta)
     data = grouped(x, by)
-    if plan.public is not None:
-        distinct("groups", plan.public, data.groups.kinds, "a list of groups that rows can tell apart")
+    public = None if groups is None else groups_of(groups, data.groups.value_kinds)
+    plan = _plan(epsilon, delta, public, share, groups_per_person, relation, own_delta)
     _run(f, data.nothing(), plan.each(plan.stated or plan.limit.limits[-1]), options, bits)  # type: ignore[union-attr]
     g = 1
     if relation.person:

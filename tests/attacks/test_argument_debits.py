@@ -108,3 +108,120 @@ def test_what_is_wrong_with_one_of_two_columns_is_found_before_the_debit():
     with pytest.raises(InvalidArgument, match="plausible"):
         profile(session, 2, 1e-6, plausible={"a": (1, 100), "b": (True, 100)}, progress=False)
     assert session.spent.exact_epsilon == 0
+
+
+# --------------------------------------------------------------------------------------------- public groups and levels
+
+TEXTS = ["a", "b"], ["p", "q"]
+
+
+@pytest.fixture(params=["memory", "file"])
+def grouped(request, tmp_path):
+    """A table of two texts, an integer, a truth value and a number, in memory or in a CSV file."""
+    columns = {"t": np.array(TEXTS[0] * 700), "u": np.array(TEXTS[1] * 700), "k": np.arange(1400) % 3}
+    columns |= {"f": np.arange(1400) % 2 == 0, "x": np.arange(1400) % 97 * 0.5}
+    ledger = Ledger(tmp_path / "l.db", epsilon=1000, delta=0.1)
+    if request.param == "memory":
+        return ut.open(columns, ledger=ledger, entropy=ut.SeededEntropy(1)), ledger
+    pd.DataFrame(columns).to_csv(tmp_path / "t.csv", index=False)
+    types = {"t": "text", "u": "text", "k": "integer", "f": "boolean", "x": "number"}
+    return ut.open(tmp_path / "t.csv", types=types, ledger=ledger, entropy=ut.SeededEntropy(1)), ledger
+
+
+PAIRS = {
+    "count": lambda s, groups: s.count(by=["t", "u"], groups=groups, epsilon=1),
+    "crosstab": lambda s, groups: s.crosstab("t", "u", groups=groups, epsilon=1),
+    "median": lambda s, groups: s["x"].median(by=["t", "u"], groups=groups, epsilon=1),
+}
+NO_PAIRS = {
+    "a number": 3, "the number of columns": 2, "NumPy's number": np.int64(2), "a range": range(3), "bytes": b"ab",
+    "a long range": range(10**30), "a scalar array": np.array(1), "a text": "ap", "a matrix": np.array([["a", "p"]]),
+    "a text array": np.array(["ap", "bq"]), "a frame": pd.DataFrame({"t": ["a"], "u": ["p"]}), "texts": ["a", "b"],
+    "a series": pd.Series(["ap"]), "lists": [["a", "p"]], "triples": [("a", "p", "p")], "one value": [("a",)],
+    "a list inside": [(["a"], "p")], "mixed": [("a", "p"), "a"], "nothing": [], "one column": {"t": ["a"]},
+    "another column": {"t": ["a"], "uu": ["p"]}, "a text for a list": {"t": "a", "u": "p"}, "numbers": [("a", 1)],
+    "no mapping": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ask", PAIRS)
+@pytest.mark.parametrize("what", NO_PAIRS)
+def test_groups_of_several_columns_are_tuples_of_their_values(grouped, ask, what):
+    session, ledger = grouped
+    with pytest.raises(InvalidArgument, match=r"^groups must be"):
+        PAIRS[ask](session, NO_PAIRS[what])
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize("ask", PAIRS)
+def test_groups_of_several_columns_can_be_any_collection_of_tuples(grouped, ask):
+    session, _ = grouped
+    wanted = {("a", "p"), ("b", "q")}
+    listed = np.empty(2, object)
+    listed[:] = list(wanted)
+    for groups in (wanted, list(wanted), listed, pd.Series(list(wanted)), iter(wanted), dict.fromkeys(wanted).keys()):
+        assert set(PAIRS[ask](session, groups).value) == wanted
+
+
+def test_lists_by_column_are_all_combinations(grouped):
+    session, _ = grouped
+    made = session.count(by=["t", "k"], groups={"k": 3, "t": ["a", "b"]}, epsilon=5).value
+    assert list(made) == [("a", 0), ("a", 1), ("a", 2), ("b", 0), ("b", 1), ("b", 2)]
+    assert min(made.values()) > 200
+    assert list(session.crosstab("t", "u", groups={"t": ["a"], "u": ["q", "p"]}, epsilon=1).value.levels(1)) == [
+        "p",
+        "q",
+    ]
+    assert list(session.count(by="t", groups={"t": ["b"]}, epsilon=1).value) == ["b"]
+
+
+def test_an_unknown_column_of_groups_has_a_suggestion(grouped):
+    with pytest.raises(InvalidArgument, match=r"Did you mean 'u'"):
+        PAIRS["count"](grouped[0], {"t": ["a"], "uu": ["p"]})
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("k", ["1", "2"]), ("k", [0.5]), ("k", [("a",)]), ("t", [("a",)]), ("t", 2), ("t", [1, 2]), ("t", [b"a"]),
+        ("f", ["True"]), ("f", [2]), ("t", np.array(1)), ("t", b"ab"), ("t", np.array([["a"]])), ("k", 10**30),
+        ("k", np.int64(10**12)), ("t", {"k": ["a"]}),
+    ],
+)  # fmt: skip
+def test_groups_that_no_row_can_be_in_are_refused(grouped, by, groups):
+    session, ledger = grouped
+    for ask in (session.count, session["x"].median):
+        with pytest.raises(InvalidArgument, match=r"^groups must be"):
+            ask(by=by, groups=groups, epsilon=1)
+    assert ledger.spent().epsilon == 0
+
+
+def test_groups_that_rows_can_be_in_are_not_refused(grouped):
+    session, _ = grouped
+    for by, groups in (("k", [0, 1.0, None]), ("k", 3), ("f", [True, False]), ("f", [0, 1]), ("t", ["a", None])):
+        assert len(session.count(by=by, groups=groups, epsilon=1).value) == (groups if groups == 3 else len(groups))
+    years = pd.DataFrame({"year": pd.Categorical([2020, 2021] * 700), "x": np.arange(1400.0)})
+    session = ut.open(years, entropy=ut.SeededEntropy(1))
+    assert min(session.count(by="year", groups=[2020, 2021], epsilon=5).value.values()) > 650
+    assert all(session["x"].median(by="year", groups=[2020, 2021], epsilon=5).value.values())
+
+
+@pytest.mark.parametrize("groups", [np.array(1), np.array([["a", "b"]]), b"ab", 2, {"a": 1, "b": 2}])
+def test_labels_must_be_a_list(grouped, groups):
+    session, ledger = grouped
+    for column in ("k", "t"):
+        with pytest.raises(InvalidArgument, match=r"^groups must be"):
+            session.mean_difference("k", column, groups=groups, epsilon=1)
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize("groups", [["x"], None])
+@pytest.mark.parametrize("many", [10**400, 10**30, (1 << 40) + 1], ids=["beyond floats", "huge", "one more"])
+def test_groups_per_person_has_a_bound(tmp_path, many, groups):
+    session, ledger = opened(tmp_path, "id")
+    known = {"groups": groups} if groups else {"delta": 1e-6}
+    for ask in (session.count, session["a"].median):
+        with pytest.raises(InvalidArgument, match=r"^groups_per_person must be at most"):
+            ask(by="w", groups_per_person=many, epsilon=1, **known)
+    assert ledger.spent().epsilon == 0
+    session.count(by="w", groups_per_person=1 << 40, epsilon=1, **known)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from uptack import checks
 from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.discrete.count_noise import cell_noise
 from uptack.errors import InvalidArgument
@@ -33,6 +34,18 @@ SHARE = Fraction(1, 10)
 
 LIMITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 """What g is chosen from: numbers about √2 apart, since g times too large is g times the noise."""
+
+
+MOST_STATED = 1 << 40
+"""The largest g that can be stated: as many rows as one person can have."""
+
+
+def check_groups_per_person(value: object) -> int:
+    """In how many groups one person counts, where it is stated."""
+    if checks.integer("groups_per_person", value, least=1) > MOST_STATED:
+        fix = "It is in how many groups one person counts at most; left out, it is chosen privately."
+        raise InvalidArgument("groups_per_person", f"at most {MOST_STATED:,}", checks.describe(value), fix)
+    return int(value)  # type: ignore[call-overload, no-any-return]
 
 
 @dataclass(frozen=True)

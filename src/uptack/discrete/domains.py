@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
-from uptack.table.names import distinct
+from uptack.table.names import check_keys, check_kind, distinct
 from uptack.table.values.entrance import field
 from uptack.table.values.field import Field
-from uptack.table.values.kinds import NUMERIC, canonical
+from uptack.table.values.kinds import NUMERIC, Kind, canonical
 
 LARGEST_DOMAIN = 1 << 62
 MOST_GROUPS = 10_000
@@ -37,13 +38,28 @@ def _levels(name: str, value: object) -> tuple[Hashable, ...] | int:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return checks.integer(name, value, least=1)
     must = "a number of levels or a list of distinct categories"
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if not _is_list(value):
         raise InvalidArgument(name, must, checks.describe(value))
     checks.few(name, value, checks.MOST_CELLS, "categories")
     values = np.asarray(value).tolist() if isinstance(value, np.ndarray) else list(value)
-    if not values or not all(isinstance(v, Hashable) for v in values) or len(set(map(canonical, values))) < len(values):
+    if not values or not all(map(_hashable, values)) or len(set(map(canonical, values))) < len(values):
         raise InvalidArgument(name, must, "an empty list, or one with a category twice")
     return tuple(values)
+
+
+def _is_list(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether it is a list of values: of one dimension, and no text."""
+    flat = len(getattr(value, "shape", (0,))) == 1
+    return flat and isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | memoryview)
+
+
+def _hashable(value: object) -> bool:
+    """Whether a value can be a key, with all its parts."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:
@@ -177,3 +193,49 @@ def public_groups(groups: Any, name: str = "groups") -> tuple[Hashable, ...]:
         fix = f"They must be public: chosen before anybody looks at the data. Pass None for unknown {name}."
         raise InvalidArgument(name, error.must, error.got, fix) from None
     return tuple(range(levels) if isinstance(levels, int) else levels)
+
+
+def groups_of(groups: Any, columns: Mapping[str, Kind]) -> tuple[Hashable, ...]:
+    """Public groups of the values of these columns, by names and kinds alone: values of one column, tuples of several.
+
+    A mapping of the columns to lists stands for all combinations of their values.
+
+    >>> groups_of({"sex": ["f", "m"], "ward": 2}, {"ward": "integer", "sex": "text"})
+    ((0, 'f'), (0, 'm'), (1, 'f'), (1, 'm'))
+    """
+    if isinstance(groups, Mapping):
+        public = _combined(groups, tuple(columns))
+    else:
+        public = public_groups(groups if len(columns) == 1 else _tuples(groups, tuple(columns)))
+    parts = [public] if len(columns) == 1 else zip(*public, strict=True)
+    for part, (column, kind) in zip(parts, columns.items(), strict=True):
+        check_kind("groups", dict.fromkeys(part), column, kind)
+    distinct("groups", public, list(columns.values()), "a list of groups that rows can tell apart")
+    return public
+
+
+def _combined(groups: Mapping[Any, Any], columns: tuple[str, ...]) -> tuple[Hashable, ...]:
+    """All combinations of the values of columns."""
+    check_keys("groups", groups, columns)
+    if len(groups) < len(columns):
+        missing = next(repr(name) for name in columns if name not in groups)
+        raise InvalidArgument("groups", "a mapping with a list for every column of by=", f"none for {missing}")
+    lists = [public_groups(groups[name]) for name in columns]
+    checks.few("groups", math.prod(map(len, lists)), MOST_GROUPS, "groups", "Ask about some of them at a time.")
+    return lists[0] if len(lists) == 1 else tuple(itertools.product(*lists))
+
+
+def _tuples(groups: Any, columns: tuple[str, ...]) -> list[Any]:
+    """Groups of several columns, each a tuple of their values."""
+    must = f"a list of tuples of {len(columns)} values"
+    lists = ", ".join(f"{name!r}: [...]" for name in columns)
+    fix = f"Each has one value for each of {', '.join(map(repr, columns))}; {{{lists}}} stands for all combinations."
+    if not _is_list(groups):
+        raise InvalidArgument("groups", must, checks.describe(groups), fix)
+    checks.few("groups", groups, MOST_GROUPS, "groups", "Ask about some of them at a time.")
+    listed = list(groups)
+    for group in listed:
+        if not isinstance(group, tuple) or len(group) != len(columns):
+            got = f"a tuple of {len(group)}" if isinstance(group, tuple) else checks.describe(group)
+            raise InvalidArgument("groups", must, f"one with {got}", fix)
+    return listed

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.account import Account
 from uptack.discrete.binning import Edges, KeyCells, TimeEdges, binning_of, by_calendar, check_by_itself, check_every
-from uptack.discrete.categories import SHARE, CellLimit, Screen, Table, counting, tallied
+from uptack.discrete.categories import SHARE, CellLimit, Screen, Table, check_groups_per_person, counting, tallied
 from uptack.discrete.count_noise import cell_noise, each_count, one_count
-from uptack.discrete.domains import public_groups
+from uptack.discrete.domains import groups_of
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.display.tabular import aligned
@@ -38,7 +38,7 @@ from uptack.registry.options import PureGrouping
 from uptack.release import LONG, NoReply, Release
 from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions
-from uptack.table.names import distinct, group_key
+from uptack.table.names import group_key
 from uptack.table.protocol import Column
 from uptack.table.reads import CATEGORIES, FLAGS, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
@@ -436,9 +436,7 @@ def count_by_group(
     if share is not None:
         fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
         raise InvalidArgument("share", "left out for counts", checks.describe(share), fix)
-    public = None if groups is None else public_groups(groups)
-    if public is not None:
-        distinct("groups", public, data.groups.kinds, "a list of groups that rows can tell apart")
+    public = None if groups is None else groups_of(groups, data.groups.value_kinds)
     failing = checks.delta("delta", delta)
     if public is None and failing == 0:
         fix = "List the public groups, or pass delta=1e-6 to find the groups with enough rows."
@@ -449,7 +447,7 @@ def count_by_group(
         fix = "A row is in one group." if not relation.person else "It goes with counts of people."
         raise InvalidArgument("groups_per_person", "left out here", checks.describe(groups_per_person), fix)
     if groups_per_person is not None:
-        unit = replace(unit, at_most=checks.integer("groups_per_person", groups_per_person, least=1))
+        unit = replace(unit, at_most=check_groups_per_person(groups_per_person))
     limit, left = check_limit(unit, eps, None if public is None else len(public))
     cell_noise(left, relation, most=largest(unit, limit).most)  # an ε that is too small is refused before rows are read
     counted = data.groups if public is None else data.groups.among(public)

@@ -174,7 +174,7 @@ def public_groups(groups: Any, least: int, most: int) -> tuple[Hashable, ...]:
     """So many distinct public labels."""
     number = str(least) if least == most else f"{least} to {most}"
     must = f"a list of {number} distinct labels"
-    if isinstance(groups, str) or not isinstance(groups, list | tuple | np.ndarray):
+    if not isinstance(groups, list | tuple | np.ndarray) or getattr(groups, "ndim", 1) != 1:
         raise InvalidArgument("groups", must, checks.describe(groups), "They are public: fixed before data are seen.")
     if len(groups) > most:
         raise InvalidArgument("groups", must, f"{len(groups)} of them")

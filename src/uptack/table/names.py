@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -70,6 +70,38 @@ def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
     return labelled([wanted], kind)[0]
 
 
+HOLDS: dict[str, Callable[[Any], bool]] = {
+    "integer": lambda value: isinstance(value, int),
+    "number": lambda value: isinstance(value, int | float),
+    "boolean": lambda value: value in (0, 1),
+    "text": lambda value: isinstance(value, str),
+}
+"""Which canonical values rows of a kind can have. Those of other kinds can have any."""
+
+
+def check_kind(argument: str, values: Iterable[Any], column: str, kind: Kind) -> None:
+    """Refuses public values that no row of a column of this kind can have; None stands for a missing value."""
+    holds = HOLDS.get(kind, lambda value: True)
+    for value in values:
+        plain = canonical(value)
+        if plain is not None and not holds(plain):
+            fix = "Only groups of several columns are tuples." if isinstance(value, tuple) else ""
+            fix = "Write numbers without quotes." if kind in ("integer", "number") and isinstance(value, str) else fix
+            fix = "Write texts in quotes." if kind == "text" and isinstance(plain, int | float) else fix
+            must = f"of type {kind}, as the column {column!r} is"
+            raise InvalidArgument(argument, must, checks.describe(value), fix)
+
+
+def check_keys(argument: str, given: Mapping[Any, Any], columns: Sequence[str]) -> None:
+    """Refuses a mapping by columns that has another name."""
+    for name in given:
+        if not isinstance(name, str) or name not in columns:
+            near = difflib.get_close_matches(str(name), columns, n=1, cutoff=0.5)
+            fix = f"Did you mean {near[0]!r}?" if near else ""
+            must = f"a mapping of the columns {' and '.join(map(repr, columns))} to lists"
+            raise InvalidArgument(argument, must, f"one with {checks.describe(name)}", fix)
+
+
 FLOATS = "The column holds floats, and both are rounded to the same float. Leave one of them out."
 
 
@@ -93,7 +125,7 @@ def group_key(group: Any, kinds: Sequence[Kind]) -> tuple[Hashable, ...]:
     """A group of one column, or a tuple of several columns' values, as rows of their kinds would hold them."""
     parts = group if len(kinds) > 1 and isinstance(group, tuple) else (group,)
     if len(parts) != len(kinds):
-        return (canonical(group),)
+        raise InvalidArgument("groups", f"tuples of {len(kinds)} values", checks.describe(group))
     return tuple(held(part, kind) for part, kind in zip(parts, kinds, strict=True))
 
 

@@ -410,6 +410,11 @@ class GroupedTable(ABC):
         return tuple(self.table.kinds[name] for name in self.by)
 
     @property
+    def value_kinds(self) -> dict[str, Kind]:
+        """The kinds that public values of these columns must have."""
+        return {name: self.table.value_kind(name) for name in self.by}
+
+    @property
     def unit(self) -> PrivacyUnit:
         """Whose rows they are."""
         unit: PrivacyUnit = self.table.unit
@@ -509,10 +514,18 @@ class Table(ABC):
         def size(self) -> int:
             """The number of all rows, or of all people."""
 
+        @property
+        def categorical(self) -> frozenset[str]:
+            """The columns of texts that may be categories of any type."""
+
     @property
     def of_people(self) -> bool:
         """Whether it says whose its rows are."""
         return bool(self.unit.ids)
+
+    def value_kind(self, name: str) -> Kind:
+        """The kind that public values of a column must have: "any" for categories, which may be of any type."""
+        return "any" if name in self.categorical else self.kinds[name]
 
     @property
     def filtered(self) -> bool:

@@ -128,7 +128,7 @@ class Reads:
         formula = given.get("formula") is not None
         if self.shape == "design" and not formula and names[0] in names[1:]:
             raise InvalidArgument("columns", "predictors other than the response", repr(names[0]))
-        by = named_groups(given.get("by"), given.get("groups"))
+        by = named_groups(given.get("by"))
         for name in (*names, *by, given.get("order")):
             hidden(name, table.unit.ids)
         if given.get("order") is not None:
@@ -139,8 +139,9 @@ class Reads:
             known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
             known(name, table.kinds, COUNTED)
-        if self.shape == "labelled" and isinstance(given.get("groups"), list | tuple | np.ndarray):
-            for group in given["groups"]:  # whether rows can have such labels is public
+        labels = given.get("groups") if self.shape == "labelled" else None
+        if isinstance(labels, list | tuple) or (isinstance(labels, np.ndarray) and labels.ndim):
+            for group in labels:  # whether rows can have such labels is public
                 comparable(names[1], table.kinds[names[1]], group, "groups")
 
     def named(self, names: Names, given: Given) -> Names:
@@ -257,16 +258,12 @@ class OwnedData:
         return Entered(made, MemoryTable({}, unit), ())
 
 
-def named_groups(by: Any, groups: Any = None) -> Names:
+def named_groups(by: Any) -> Names:
     """The columns whose values are groups: none, one or several. Groups of several are tuples."""
     names = () if by is None else tuple(by) if isinstance(by, list | tuple) else (by,)
     texts = all(isinstance(name, str) for name in names)
     if isinstance(by, list | tuple) and (not by or not texts or len(set(names)) < len(names)):
         raise InvalidArgument("by", "the name of a column, or a list of different names", checks.describe(by))
-    listed = groups if isinstance(groups, list | tuple) else ()
-    if len(names) > 1 and not all(isinstance(group, tuple) and len(group) == len(names) for group in listed):
-        fix = f"One value for each of {', '.join(map(str, names))}."
-        raise InvalidArgument("groups", f"a list of tuples of {len(names)} values", "others", fix)
     return names
 
 

@@ -37,13 +37,14 @@ class UnreadTable(Table):
     forms: Mapping[str, Form]
     unit: PrivacyUnit
     size: int
+    categorical: frozenset[str] = frozenset()
 
     counts = cells = cells_per_person = trues = spread = by_person = identifies = as_rows = _touched
 
     @staticmethod
     def of(table: Table) -> UnreadTable:
         """What is public of a table."""
-        return UnreadTable(table.kinds, table.forms, table.unit, table.size)
+        return UnreadTable(table.kinds, table.forms, table.unit, table.size, table.categorical)
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> UnreadRows:
         """Rows of which only the public size is known."""

@@ -23,6 +23,7 @@ from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.mechanisms.additive_noise import noisy_integer
 from uptack.noise import IntegerLaplace
+from uptack.table.names import HOLDS
 from uptack.table.protocol import Column, Counts
 from uptack.table.values.entrance import field
 from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
@@ -68,10 +69,8 @@ IDLE = Fraction(1, 10**5)
 """How often noise alone makes a level of others, at most: there would be no row in it."""
 
 FITTING: dict[str, Callable[[Any], bool]] = {
-    "integer": lambda level: isinstance(level, int),
+    **HOLDS,
     "number": lambda level: isinstance(level, int | float) and number(level) == level,
-    "boolean": lambda level: level in (0, 1),
-    "text": lambda level: isinstance(level, str),
 }
 """Which canonical values rows of a type can have. (2^53 + 1 is no float, and to an engine it would be 2^53.)"""
 

@@ -165,6 +165,11 @@ class EngineTable(Table):
         """The kind of each column."""
         return MappingProxyType({name: found for name, found in self._kinds.items() if name not in self.id_columns})
 
+    @property
+    def categorical(self) -> frozenset[str]:
+        """None: an engine knows the type of all values of a column."""
+        return frozenset()
+
     @cached_property
     def forms(self) -> Mapping[str, Form]:
         """How times and durations are shown."""

@@ -91,6 +91,11 @@ class MemoryTable(Table):
         """How times and durations are shown."""
         return {name: field.form for name, field in self.fields.items() if field.kind in TIMED}
 
+    @cached_property
+    def categorical(self) -> frozenset[str]:
+        """The columns of texts that may be categories of any type."""
+        return frozenset(name for name, field in self.fields.items() if field.categories)
+
     @property
     def size(self) -> int:
         """The number of rows, or of people."""
@@ -280,7 +285,9 @@ class MemoryTable(Table):
 
 def without_rows(table: Table) -> MemoryTable:
     """A part of a table that has no rows, with the same columns. Looks at no row."""
-    fields = {name: no_rows(kind, table.forms.get(name)) for name, kind in table.kinds.items()}
+    fields = {
+        name: no_rows(kind, table.forms.get(name), name in table.categorical) for name, kind in table.kinds.items()
+    }
     return MemoryTable(fields, table.unit, np.zeros(0, np.int64) if table.unit.ids else None, 0, is_part=True)
 
 

@@ -179,10 +179,14 @@ class Field:
         return Field(self.kind, self.size, read, form=self._form, categories=self.categories)
 
 
-def no_rows(kind: Kind, form: Form | None = None) -> Field:
-    """A column of this kind without rows; `form` says how times are shown."""
+def no_rows(kind: Kind, form: Form | None = None, categories: bool = False) -> Field:
+    """A column of this kind without rows; `form` and `categories` are those of a `Field`."""
     types = {"integer": np.int64, "number": np.float64, "boolean": np.bool_, "time": "M8[us]", "duration": "m8[us]"}
-    return Field(kind, 0, lambda: (np.zeros(0, types.get(kind, object)), None), form=form)  # type: ignore[call-overload]
+
+    def read() -> tuple[Array, Mask | None]:
+        return np.zeros(0, types.get(kind, object)), None  # type: ignore[call-overload]
+
+    return Field(kind, 0, read, form=form, categories=categories)
 
 
 def _doubles(values: Array) -> Floats:

@@ -204,6 +204,8 @@ def test_groups_that_rows_can_be_in_are_not_refused(grouped):
     session = ut.open(years, entropy=ut.SeededEntropy(1))
     assert min(session.count(by="year", groups=[2020, 2021], epsilon=5).value.values()) > 650
     assert all(session["x"].median(by="year", groups=[2020, 2021], epsilon=5).value.values())
+    assert session.chi_square("year", "year", levels=[[2020, 2021]] * 2, epsilon=5)
+    assert session.chi_square("year", "year", levels=[[2020, 2021]] * 2, by="year", groups=[2020], epsilon=5)
 
 
 @pytest.mark.parametrize("groups", [np.array(1), np.array([["a", "b"]]), b"ab", 2, {"a": 1, "b": 2}])
@@ -213,6 +215,37 @@ def test_labels_must_be_a_list(grouped, groups):
         with pytest.raises(InvalidArgument, match=r"^groups must be"):
             session.mean_difference("k", column, groups=groups, epsilon=1)
     assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"levels": [["a", "b"], ["0", "1"]]}, "of type integer, as the column 'k' is"),
+        ({"levels": [2, 3]}, "of type text, as the column 't' is"),
+        ({"levels": {"t": ["a", "b"], "kk": [0, 1]}, "delta": 1e-6}, "Did you mean 'k'?"),
+        ({"levels": [list(map(str, range(100))), list(range(100))]}, "at most 400 cells"),
+        ({"levels": [["a", "b"], np.array(1)]}, "levels must be"),
+        ({"levels": [["a", "b"], [[0], [1]]]}, "levels must be"),
+    ],
+)
+def test_levels_that_no_table_can_have_are_refused(grouped, options, message):
+    session, ledger = grouped
+    for more in ({}, {"by": "u", "groups": ["p", "q"]}):
+        with pytest.raises(InvalidArgument, match=r"^levels must be") as found:
+            session.chi_square("t", "k", epsilon=1, **options, **more)
+        assert message in str(found.value)
+    assert ledger.spent().epsilon == 0
+
+
+def test_delta_finds_groups_or_levels_and_not_both(grouped):
+    session, ledger = grouped
+    with pytest.raises(InvalidArgument, match=r"^groups must be given .* List the groups, or list the categories"):
+        session.chi_square("t", "k", by="u", epsilon=1, delta=1e-6)
+    with pytest.raises(InvalidArgument, match=r"^groups must be given"):
+        session.chi_square("t", "k", by="u", levels={"t": ["a", "b"]}, epsilon=1, delta=1e-6)
+    assert ledger.spent().epsilon == 0
+    assert session.chi_square("t", "k", by="u", levels=[["a", "b"], 3], epsilon=5, delta=1e-6)
+    assert session.chi_square("t", "k", by="u", groups=["p", "q"], epsilon=5, delta=1e-6)
 
 
 @pytest.mark.parametrize("groups", [["x"], None])

@@ -30,9 +30,9 @@ from uptack.registry.options import Grouping
 from uptack.release import Advice, NoReply, Release
 from uptack.table.arguments import column_field
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import distinct
+from uptack.table.names import check_keys, check_kind, distinct
 from uptack.table.protocol import Column
-from uptack.table.reads import COUNTED, Reads
+from uptack.table.reads import COUNTED, Grouped, Reads
 from uptack.table.values.kinds import canonical, in_order
 
 HOW = "integer noise on the table of counts"
@@ -91,9 +91,18 @@ class CrossedReads(Reads):
 CROSSED = CrossedReads("sides", COUNTED, least=2, most=2)
 
 
+def _by_group(f: Any, data: Grouped, *, groups: Any = None, levels: Any = None, **options: Any) -> Any:
+    """The test of each group. δ finds unknown groups or unknown levels, and not both."""
+    unknown = None in _public_levels(data.arguments, levels)
+    if unknown and groups is None and checks.delta("delta", options.get("delta", 0)):
+        fix = "List the groups, or list the categories of both columns in levels=."
+        raise InvalidArgument("groups", "given where levels are not, since δ finds only one of them", "None", fix)
+    return per_group(f, data, groups=groups, levels=levels, **options)
+
+
 @release(
     reads=CROSSED,
-    by=per_group,
+    by=_by_group,
     data=("a", "b"),
     missing=None,
     plan=each_count,
@@ -148,7 +157,7 @@ def chi_square(
         "chi-square test", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
     columns = _columns(a, b)
-    public = [_public(column, place, levels) for place, column in enumerate(columns)]
+    public = _public_levels(columns, levels)
     unknown = public.count(None)
     if unknown and account.delta == 0:
         fix = "List the categories of both columns, or pass delta=1e-6 to find those with enough rows."
@@ -181,6 +190,18 @@ def _columns(a: Any, b: Any) -> tuple[Column, Column]:
     return table.column("a"), table.column("b")
 
 
+def _public_levels(columns: Sequence[Column], levels: Any) -> list[Levels | None]:
+    """The public levels of both columns; None where they are unknown."""
+    if isinstance(levels, Mapping):
+        check_keys("levels", levels, [column.name for column in columns])
+    public = [_public(column, place, levels) for place, column in enumerate(columns)]
+    sizes = [len(one) for one in public if one is not None]
+    if len(sizes) == 2 and math.prod(sizes) > MOST:
+        got = f"{sizes[0]} times {sizes[1]}, {math.prod(sizes):,} cells"
+        raise InvalidArgument("levels", f"lists that make a table of at most {MOST} cells", got, "Leave some out.")
+    return public
+
+
 def _public(column: Column, place: int, levels: Any) -> Levels | None:
     """The public levels of a column, as its rows hold them; None where they are unknown."""
     must = "a pair of lists of categories, or a mapping of the columns' names to such lists"
@@ -192,7 +213,9 @@ def _public(column: Column, place: int, levels: Any) -> Levels | None:
         raise InvalidArgument("levels", must, checks.describe(levels))
     if given is None:
         return (False, True) if column.kind == "boolean" else None
-    listed = distinct("levels", public_groups(given, "levels"), [column.kind], "categories that rows can tell apart")
+    public = public_groups(given, "levels")
+    check_kind("levels", public, column.name, column.table.value_kind(column.name))
+    listed = distinct("levels", public, [column.kind], "categories that rows can tell apart")
     if None in listed or not 2 <= len(listed) <= MOST // 2:
         raise InvalidArgument("levels", f"from 2 to {MOST // 2} categories other than None", checks.describe(given))
     return listed

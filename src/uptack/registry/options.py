@@ -49,7 +49,7 @@ class Grouping(typing.TypedDict, total=False):
     """What a function that can be asked per group is told of groups: see `uptack.per_group`.
 
     - `by`: a column with the group of every row, or a tuple of several, for one answer per group.
-    - `groups`: the public groups, or None for unknown ones, which need δ. Groups of several columns are tuples, and in a
+    - `groups`: the public groups, or None for unknown ones, which need δ. Groups of several columns are tuples. In a
       session {"ward": ["a", "b"], "sex": ["f", "m"]} stands for all combinations.
     - `share`: the part of ε that finds unknown ones.
     - `groups_per_person`: with `person=`, in how many groups one person counts at most; chosen privately if left out.

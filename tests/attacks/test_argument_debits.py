@@ -208,6 +208,15 @@ def test_groups_that_rows_can_be_in_are_not_refused(grouped):
     assert session.chi_square("year", "year", levels=[[2020, 2021]] * 2, by="year", groups=[2020], epsilon=5)
 
 
+@pytest.mark.parametrize(("column", "keys"), [("k", ["0", "1"]), ("k", [0.5]), ("t", [0, 1]), ("t", [("a",)])])
+def test_keys_that_no_row_can_have_are_refused(grouped, column, keys):
+    session, ledger = grouped
+    with pytest.raises(InvalidArgument, match=r"^keys must be of type"):
+        session.histogram(column, keys=keys, epsilon=1)
+    assert ledger.spent().epsilon == 0
+    assert session.histogram("k", keys=[0, 1.0, None], epsilon=1)
+
+
 @pytest.mark.parametrize("groups", [np.array(1), np.array([["a", "b"]]), b"ab", 2, {"a": 1, "b": 2}])
 def test_labels_must_be_a_list(grouped, groups):
     session, ledger = grouped

@@ -14,7 +14,7 @@ from uptack import checks
 from uptack.discrete.domains import Domain
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
-from uptack.table.names import distinct
+from uptack.table.names import check_kind, distinct
 from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, column
 from uptack.table.values.field import Field
@@ -165,6 +165,7 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
         except InvalidArgument as error:
             raise InvalidArgument("keys", error.must, error.got) from None
         listed = () if isinstance(cells.domain.columns["x"], int) else cells.cells
+        check_kind("keys", listed, x.name, "any" if x.name in x.table.categorical else x.kind)
         distinct("keys", listed, [x.kind], "keys that rows of the column can tell apart")
         return cells
     times = time_edges(x.form, edges, every, outside == "clamp")

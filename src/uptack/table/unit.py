@@ -86,7 +86,7 @@ class PrivacyUnit:
             fix = "Choose a public number of rows that hardly anybody exceeds, such as 10."
             raise InvalidArgument("at_most", "given where weights='rows'", "None", fix)
         if at_most is not None and checks.integer("at_most", at_most, least=1) > U // 2:  # a row has two units
-            raise InvalidArgument("at_most", f"at most {U // 2:,} rows", at_most)
+            raise InvalidArgument("at_most", f"at most {U // 2:,} rows", checks.describe(at_most))
         return PrivacyUnit(ids, share, at_most)
 
     @cached_property

@@ -282,7 +282,7 @@ class ColumnProfile:
 
 # -------------------------------------------------------------------------------------------------------- on the page
 
-DESKTOP = ((4, 14), (3, 24), (2, 31))
+DESKTOP = ((4, 14), (3, 20), (2, 31))
 PHONE = ((3, 14), (2, 22))
 """How many figures fit side by side in a card, if none has more letters than so many."""
 

@@ -259,7 +259,7 @@ def columns_picture(
     base, top = HEIGHT - BOTTOM, max(*(h + e for h, e in zip(heights, errors, strict=True)), 1.0)
     marks = [(place, powers(number(place))) for place in ticks(0.0, top, 4, whole=True)]
     left = max(len(text) for _, text in marks) * LETTER + 6
-    each, high = (WIDTH - RIGHT - left) / len(names), base - TOP - 6
+    each, high = (WIDTH - RIGHT - left) / len(names), base - TOP - 12
 
     def up(value: float) -> float:
         return round(base - min(max(value, 0.0), top) / top * high, 2)

@@ -37,6 +37,22 @@ class UnknownName(InvalidArgument):
 class UnknownOption(InvalidArgument, TypeError):
     """A function has no option of that name. Nothing was read and nothing was spent."""
 
+    def __init__(self, option: str, function: str, fix: str = "") -> None:
+        super().__init__(option, f"an option of {function}", "an unknown one", fix)
+        self.function = function
+        self.args = (f"unknown option {option!r} of {function}." + (f" {fix}" if fix else ""),)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.function, self.fix)
+
+
+class WrongArguments(InvalidArgument, TypeError):
+    """A function does not take so many arguments or columns. Nothing was read and nothing was spent."""
+
+    def __init__(self, function: str, takes: str, got: object, fix: str = "") -> None:
+        super().__init__(function, takes, got, fix)
+        self.args = (f"{function} takes {takes}, got {got}." + (f" {fix}" if fix else ""),)
+
 
 class Failed(UptackError):
     """A release could not be made. The reason may reveal something about the rows, so it is not shown."""

@@ -1,6 +1,7 @@
 """The short way to ask: names of columns, formulas and conditions as texts, and ⊥ that answers like an answer."""
 
 import inspect
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -167,3 +168,46 @@ def test_help_groups_its_commands(capsys):
     ]
     assert places == sorted(places)
     assert "..." not in shown.partition("Commands")[0].partition("Start here:")[2]
+
+
+# --------------------------------------------------------------------------------- calls that are not as they should be
+
+WRONG_CALLS = {
+    "a name beside a frame": (
+        lambda frame, _: ut.median(frame, "age", epsilon=1),
+        r"median takes 1 positional argument \(x\), got 2\. .*uptack\.open\(data\)\.median\('age', \.\.\.\)",
+    ),
+    "two names beside a frame": (
+        lambda frame, _: ut.chi_square(frame, "ward", "ward", epsilon=1, delta=1e-6),
+        r"chi_square takes 2 positional arguments .*, got 3\. .*chi_square\('ward', 'ward', \.\.\.\)",
+    ),
+    "a name in place of a level": (
+        lambda frame, _: ut.quantile(frame, "age", p=0.5, epsilon=1),
+        r"quantile takes p once, .*uptack\.open",
+    ),
+    "too many arrays": (
+        lambda *_: ut.median(AGE, AGE, epsilon=1),
+        r"median takes 1 positional argument \(x\), got 2\.$",
+    ),
+    "an unknown option": (
+        lambda _, session: session.median("age", epsilonn=1),
+        "unknown option 'epsilonn' of median. Did you mean 'epsilon'",
+    ),
+    "an option of another function": (
+        lambda _, session: session.histogram("ward", bins=3, epsilon=1),
+        "unknown option 'bins' of histogram. Its options are edges",
+    ),
+    "no epsilon": (lambda _, session: session.median("age"), "given for every release, such as epsilon=1, got nothing"),
+    "a column too many": (lambda _, session: session.median("age", "cost", epsilon=1), "median takes 1 column, got 2"),
+    "a column too few": (lambda _, session: session.correlation("age", epsilon=1), "takes 2 columns, got 1"),
+    "far too few": (lambda _, session: session.scatter("age", epsilon=1), "scatter takes 2 or more columns, got 1"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_CALLS)
+def test_a_wrong_call_says_what_is_wrong(session, name):
+    call, message = WRONG_CALLS[name]
+    with pytest.raises(InvalidArgument, match=message) as caught:
+        call(pd.DataFrame(ROWS), session)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert not session.spent.epsilon

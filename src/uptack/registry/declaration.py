@@ -24,7 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from uptack import checks
-from uptack.errors import Failed, InvalidArgument, UnknownOption, UptackError
+from uptack.errors import Failed, InvalidArgument, UnknownOption, UptackError, WrongArguments
 from uptack.interrupts import Stop, watched
 from uptack.privacy import Privacy
 from uptack.privacy.loss import Loss
@@ -113,9 +113,37 @@ class Declaration:
     def needed(self) -> Mapping[str, int | None]:
         """The arguments without a default: the place of each, None where it must be named."""
         found = inspect.signature(self.function).parameters.values()
-        places = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
         told = [p for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and p.default is p.empty]
-        return {p.name: places.index(p.name) if p.name in places else None for p in told}
+        return {p.name: self.places.index(p.name) if p.name in self.places else None for p in told}
+
+    @functools.cached_property
+    def places(self) -> tuple[str, ...]:
+        """The names of its positional arguments."""
+        found = inspect.signature(self.function).parameters.values()
+        return tuple(p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD)
+
+    @functools.cached_property
+    def takes_more(self) -> bool:
+        """Whether it takes any number of positional arguments."""
+        return any(p.kind is p.VAR_POSITIONAL for p in inspect.signature(self.function).parameters.values())
+
+    def check_places(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
+        """Refuse too many positional arguments, and one that is given twice. How many there are is public."""
+        twice = next((name for name in self.places[: len(arguments)] if name in given), None)
+        if twice is not None:
+            raise WrongArguments(self.name, f"{twice} once", f"it by place and as {twice}=", self._by_names(arguments))
+        if len(arguments) > len(self.places) and not self.takes_more:
+            many = f"{len(self.places)} positional argument{'s' if len(self.places) != 1 else ''}"
+            takes = f"{many} ({', '.join(self.places)})"
+            raise WrongArguments(self.name, takes, len(arguments), self._by_names(arguments))
+
+    def _by_names(self, arguments: Sequence[Any]) -> str:
+        """How columns of a frame or a file are asked about, where a call names some."""
+        first, *names = arguments
+        held = isinstance(first, str | Mapping) or hasattr(first, "columns")
+        if self.reads is None or not held or not names or not all(isinstance(name, str) for name in names):
+            return ""
+        return f"Columns are named in a session: uptack.open(data).{self.name}({', '.join(map(repr, names))}, ...)."
 
     def check_given(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
         """Refuse a call that leaves out what it needs, by name."""
@@ -141,7 +169,7 @@ class Declaration:
             if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
                 near = difflib.get_close_matches(str(name), self.allowed, n=1)
                 fix = f"Did you mean {near[0]!r}?" if near else f"Its options are {', '.join(self.allowed)}."
-                raise UnknownOption(str(name), f"left out: {self.name} has no such option", "it", fix)
+                raise UnknownOption(str(name), self.name, fix)
         for name, value in given.items():
             if name in options.SINGLE and name not in self.data:
                 known = options.KNOWN.get(name) or Option(str(name))
@@ -252,6 +280,7 @@ def release(
             if arguments and "formula" in made.allowed:
                 arguments, given = _with_formula(arguments, given)  # type: ignore[assignment]
             made.check(given)
+            made.check_places(arguments, given)
             if enter is not None:
                 arguments, given = enter(arguments, given)  # type: ignore[assignment]
             grouping = {name: given.pop(name, None) for name in made.grouping}

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from uptack import checks
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, WrongArguments
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Privacy
@@ -67,8 +67,6 @@ class Request:
 
     def __init__(self, statistic: str, *columns: str, **options: Any) -> None:
         found = self.__dict__["declaration"] = find(statistic, in_tables)
-        if "epsilon" not in options:
-            raise InvalidArgument("epsilon", "given for every release", "nothing")
         if "entropy" in options:
             raise InvalidArgument("entropy", "an option of the session", "one for a release", "Pass it to uptack.open.")
         if "person" in options:
@@ -77,6 +75,8 @@ class Request:
         if options.get("by", 0) is None:
             del options["by"]  # the same as leaving it out
         found.check(options)
+        if "epsilon" not in options:
+            raise InvalidArgument("epsilon", "given for every release, such as epsilon=1", "nothing")
         options = {name: checks.lasting(name, value) for name, value in options.items()}
         for promised in ("epsilon", "delta"):
             checks.single(promised, options.get(promised), "one number")
@@ -115,12 +115,21 @@ class Request:
 
     def rehearse(self, table: Table) -> NoReply | None:
         """A dry run: ⊥ if public numbers decide so, an error if the request is wrong, None if data are needed."""
+        self._check_number()
         self.declaration.reads.check(self.statistic, self.columns, table, self.given)
         try:
             made = self._rehearsed(UnreadTable.of(table))
         except Touched:
             return None
         return made if isinstance(made, NoReply) else None
+
+    def _check_number(self) -> None:
+        """Refuse more or fewer columns than its function takes."""
+        least, most = self.declaration.reads.least, self.declaration.reads.most
+        if len(self.columns) < least or (most is not None and len(self.columns) > most):
+            number = f"{least} or more" if most is None else f"{least}" if most == least else f"{least} to {most}"
+            takes = f"{number} column{'s' if number != '1' else ''}"
+            raise WrongArguments(self.statistic, takes, len(self.columns))
 
     def _rehearsed(self, table: UnreadTable) -> Made:
         public = {**self.given, "entropy": NoEntropy()}

@@ -152,7 +152,7 @@ def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
     """
     for name in dialect:
         if name not in DIALECT:
-            raise UnknownOption(name, f"one of {', '.join(DIALECT)}", "an unknown option")
+            raise UnknownOption(name, "guess_types", f"Its options are {', '.join(DIALECT)}.")
     paths, made = text_layout(path, FileOptions(types=rules.GUESS, **dialect))
     return rules.guess(paths, made)
 

@@ -200,6 +200,62 @@ WRONG_CALLS = {
     "no epsilon": (lambda _, session: session.median("age"), "given for every release, such as epsilon=1, got nothing"),
     "a column too many": (lambda _, session: session.median("age", "cost", epsilon=1), "median takes 1 column, got 2"),
     "a column too few": (lambda _, session: session.correlation("age", epsilon=1), "takes 2 columns, got 1"),
+    "an array in place of δ": (
+        lambda _, session: session.margins("ward", "age", epsilon=1, delta=np.array([1e-6, 1e-6])),
+        "delta must be a number",
+    ),
+    "by of a cross table": (
+        lambda _, session: session.crosstab("ward", "age", by="ward", epsilon=1, delta=1e-6),
+        "by must be left out of crosstab",
+    ),
+    "by of margins": (
+        lambda _, session: session.margins("ward", "age", by="ward", epsilon=1, delta=1e-6),
+        "by must be left out of margins",
+    ),
+    "one side of a cross table": (
+        lambda _, session: session.crosstab("ward", epsilon=1),
+        "crosstab takes 2 columns, got 1",
+    ),
+    "three sides of a cross table": (
+        lambda _, session: session.crosstab("ward", "age", "cost", epsilon=1),
+        "crosstab takes 2 columns, got 3. For more of them there is histogram",
+    ),
+    "no column for margins": (lambda _, session: session.margins(epsilon=1), "margins takes 1 or more columns, got 0"),
+    "no epsilon for a method": (lambda _, session: session.count(), "such as epsilon=1, got nothing"),
+    "a misspelt one": (
+        lambda _, session: session.count(eps=1),
+        "unknown option 'eps' of count. Did you mean 'epsilon'",
+    ),
+    "no epsilon for a report": (lambda _, session: session.report(), "epsilon must be given, such as epsilon=1"),
+    "a misspelt one of a report": (
+        lambda _, session: session.report(epsilonn=1),
+        "unknown option 'epsilonn' of report. Did you mean 'epsilon'",
+    ),
+    "a number in place of a column": (
+        lambda _, session: session.median(3, epsilon=1),
+        "columns must be names of columns, got 3",
+    ),
+    "a level twice": (lambda _, session: session.quantile("age", 0.5, p=0.5, epsilon=1), "p must be given once"),
+    "a place too many": (
+        lambda _, session: session["age"].median(1, 2, epsilon=1),
+        "median of a column takes no positional arguments, got 2",
+    ),
+    "no response": (
+        lambda _, session: session.shortcut_regression(epsilon=1),
+        "y must be given to shortcut_regression",
+    ),
+    "an option that no report has": (
+        lambda _, session: session.report(epsilon=1, sections=["x"]),
+        "unknown option 'sections' of report. Its options are epsilon",
+    ),
+    "the same of a frame": (
+        lambda frame, _: ut.report(frame, epsilon=1, adjacancy=ut.SUBSTITUTE),
+        "unknown option 'adjacancy' of report. Did you mean 'adjacency'",
+    ),
+    "an option of the session": (
+        lambda _, session: session.report(epsilon=1, noun="visit"),
+        "noun must be left out of a session's report, got 'visit'. Pass it where the session is opened",
+    ),
     "far too few": (lambda _, session: session.scatter("age", epsilon=1), "scatter takes 2 or more columns, got 1"),
 }
 
@@ -211,3 +267,10 @@ def test_a_wrong_call_says_what_is_wrong(session, name):
         call(pd.DataFrame(ROWS), session)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
     assert not session.spent.epsilon
+
+
+def test_tables_of_counts_take_names_in_a_list(session):
+    listed = session.crosstab(["ward", "age"], epsilon=1, delta=1e-6, by=None)
+    assert type(listed.value) is type(session.crosstab("ward", "age", epsilon=1, delta=1e-6).value)
+    assert session.crosstab(rows="ward", columns="age", epsilon=1, delta=1e-6)
+    assert session.margins(["ward", "age"], epsilon=1, delta=1e-6).keys() == {("ward",), ("age",)}

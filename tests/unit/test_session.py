@@ -163,7 +163,7 @@ def test_what_is_refused_after_a_look_has_been_paid_for(tmp_path):
         (lambda s: s["cost"].kde(epsilon=1, delta=0), "delta"),
         (lambda s: Request("mode", "age", epsilon=1), "statistic"),
         (lambda s: Request("median", "age"), "epsilon"),
-        (lambda s: s.run(Request("median", "age", "cost", epsilon=1)), "columns"),
+        (lambda s: s.run(Request("median", "age", "cost", epsilon=1)), "takes 1 column"),
         (lambda s: ut.open(TABLE, ledger=3), "ledger"),
     ],
 )

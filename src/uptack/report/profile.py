@@ -6,8 +6,10 @@ is about several columns is in sections (`uptack.report.sections`).
 
 from __future__ import annotations
 
+import difflib
 import functools
 import html
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,7 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from uptack import checks
 from uptack.display import FigureTable, Record, Tabular
-from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UptackError
+from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval, UnknownOption, UptackError
 from uptack.exact import Rational
 from uptack.labels import json_text, label
 from uptack.privacy import Privacy
@@ -166,11 +168,27 @@ def report(
     """
     choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible, "measures": measures}
     choices |= {one.option: options.pop(one.option) for one in registered() if one.option in options}
-    session = data if isinstance(data, Session) and not options else open_session(data, **options)
+    check_options(options, of_session=isinstance(data, Session))
+    session = data if isinstance(data, Session) else open_session(data, **options)
     if title is None and session.schema.title is None and isinstance(data, str | Path):
         title = Path(data).name
     masthead: dict[str, Any] = {"title": title, "author": author, "source": source, "date": date}
     return profile(session, epsilon, delta, progress=progress, **masthead, **choices)
+
+
+def check_options(options: Mapping[str, Any], *, of_session: bool) -> None:
+    """Refuse options that neither a report nor `uptack.open` has, and for a session those of `uptack.open`."""
+    opening = [*inspect.signature(open_session).parameters][1:]
+    own = [name for name, one in inspect.signature(report).parameters.items() if one.kind is one.KEYWORD_ONLY]
+    own += [section.option for section in registered()]
+    for name in options:
+        if name in opening and of_session:
+            fix = f"Pass it where the session is opened: uptack.open(..., {name}=...)."
+            raise InvalidArgument(name, "left out of a session's report", checks.describe(options[name]), fix)
+        if name not in own and name not in opening:
+            near = difflib.get_close_matches(name, own if of_session else [*own, *opening], n=1, cutoff=0.7)
+            fix = f"Did you mean {near[0]!r}?" if near else f"Its options are {', '.join(own)}."
+            raise UnknownOption(name, "report", fix)
 
 
 def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:

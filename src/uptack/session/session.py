@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import difflib
 import functools
+import inspect
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from uptack import checks, interrupts
 from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
 from uptack.display.tabular import aligned
-from uptack.errors import InvalidArgument, UptackError
+from uptack.errors import InvalidArgument, UptackError, WrongArguments
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
@@ -38,7 +39,46 @@ if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
+
+
+def checked(without_epsilon: Callable[..., object]) -> Callable[[Method], Method]:
+    """A method that names what is missing in a call, or is too much, in uptack's own errors.
+
+    A call without ε may have misspelt it, so its options are handed to `without_epsilon` first, which refuses them.
+    """
+
+    def decorate(method: Method) -> Method:
+        name, (_, *own) = method.__name__, inspect.signature(method).parameters.values()
+        known_names = {one.name for one in own}
+        places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
+        needed = [one.name for one in own if one.name in places and one.default is one.empty]
+        most = None if any(one.kind is one.VAR_POSITIONAL for one in own) else len(places)
+
+        @functools.wraps(method)
+        def call(session: Session, /, *arguments: Any, **options: Any) -> Any:
+            check_places(name, places, arguments, most)
+            placed(places, arguments, options)
+            if "epsilon" not in options:
+                without_epsilon(**{key: value for key, value in options.items() if key not in known_names})
+                raise InvalidArgument("epsilon", "given, such as epsilon=1", "nothing")
+            for place in needed[len(arguments) :]:
+                if place not in options:
+                    raise InvalidArgument(place, f"given to {name}", "nothing")
+            return method(session, *arguments, **options)
+
+        return cast(Method, call)
+
+    return decorate
+
+
+def _report_options(**options: Any) -> None:
+    """Refuse options that a report does not have."""
+    from uptack.report.profile import check_options  # which imports sessions
+
+    check_options(options, of_session=True)
 
 
 class Session:
@@ -205,6 +245,7 @@ class Session:
         waiting = list(requests)
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
+    @checked(functools.partial(Request, "count"))
     def count(self, *columns: str, epsilon: Any, **options: Any) -> Made:
         """How many rows are true in a column of truth values; without one, how many rows there are.
 
@@ -212,6 +253,7 @@ class Session:
         """
         return self.run(Request("count", *columns, epsilon=epsilon, **options))
 
+    @checked(functools.partial(Request, "histogram"))
     def histogram(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
         """How often each value of a column occurs, or each combination of values of several: `uptack.histogram`.
 
@@ -219,14 +261,28 @@ class Session:
         that are frequent.
         """
         named = spread(columns)
-        if len(named) == 1:
+        if len(named) < 2:
             return self.run(Request("histogram", *named, epsilon=epsilon, **options))
-        return self.run(Request("count", by=list(named), epsilon=epsilon, **options))
+        return self.run(Request("count", by=columns_of("histogram", named, options), epsilon=epsilon, **options))
 
-    def crosstab(self, rows: str, columns: str, *, epsilon: Any, **options: Any) -> Made:
+    @checked(functools.partial(Request, "count"))
+    def crosstab(
+        self,
+        rows: str | Iterable[str] | None = None,
+        columns: str | None = None,
+        *others: str,
+        epsilon: Any,
+        **options: Any,
+    ) -> Made:
         """Counts by two columns, as a two-way table: those of `histogram(rows, columns)`, for the same ε."""
-        return as_crosstab(self.run(Request("count", by=[rows, columns], epsilon=epsilon, **options)))
+        named = spread(name for name in (rows, columns, *others) if name is not None)
+        if len(named) != 2:
+            fix = "For more of them there is histogram." if len(named) > 2 else ""
+            raise WrongArguments("crosstab", "2 columns", len(named), fix)
+        by = columns_of("crosstab", named, options)
+        return as_crosstab(self.run(Request("count", by=by, epsilon=epsilon, **options)))
 
+    @checked(functools.partial(Request, "count"))
     def margins(
         self, *columns: str | Iterable[str], which: int = 1, epsilon: Any, delta: Any = 0, **options: Any
     ) -> dict[tuple[str, ...], Made]:
@@ -234,17 +290,21 @@ class Session:
 
         **Theorem.** (ε, δ)-differentially private: each of the k tables has ε/k and δ/k, and their losses add up.
         """
-        named = spread(columns)
+        named = columns_of("margins", spread(columns), options)
+        if not named:
+            raise WrongArguments("margins", "1 or more columns", 0)
         size = checks.integer("which", which, least=1)
         chosen = list(itertools.combinations(named, size))
         if not chosen:
             raise InvalidArgument("which", f"at most the number of columns, {len(named)}", which)
         share = {"epsilon": checks.epsilon(epsilon) / len(chosen)}
-        share |= {"delta": checks.delta("delta", delta) / len(chosen)} if delta else {}
+        chance = checks.delta("delta", 0 if delta is None else delta)
+        share |= {"delta": chance / len(chosen)} if chance else {}
         requests = [Request("count", by=list(names), **share, **options) for names in chosen]
         self.plan(requests)  # whatever is wrong with one of them is said before the first is paid for
         return {names: self.run(request) for names, request in zip(chosen, requests, strict=True)}
 
+    @checked(functools.partial(Request, "regression"))
     def regression(
         self,
         y: str | None = None,
@@ -265,6 +325,7 @@ class Session:
         named = () if y is None else (y, *self.predictors(y, x, *others))
         return self.run(Request("regression", *named, epsilon=epsilon, **options))
 
+    @checked(functools.partial(Request, "shortcut_regression"))
     def shortcut_regression(
         self, y: str, x: str | Iterable[str] | None = None, *others: str, epsilon: Any, **options: Any
     ) -> Made:
@@ -272,14 +333,17 @@ class Session:
         named = (y, *self.predictors(y, x, *others))
         return self.run(Request("shortcut_regression", *named, epsilon=epsilon, **options))
 
+    @checked(functools.partial(Request, "synthetic"))
     def synthetic(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
         """Synthetic rows of columns, or of all of them: `uptack.synthetic`."""
         return self.run(Request("synthetic", *(spread(columns) or self.source.kinds), epsilon=epsilon, **options))
 
+    @checked(functools.partial(Request, "scatter"))
     def scatter(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
         """A centre and a robust scatter matrix of columns, or of all numeric ones: `uptack.scatter`."""
         return self.run(Request("scatter", *(spread(columns) or self.numeric), epsilon=epsilon, **options))
 
+    @checked(functools.partial(Request, "robust_regression"))
     def robust_regression(
         self, y: str, x: str | Iterable[str] | None = None, *others: str, epsilon: Any, **options: Any
     ) -> Made:
@@ -298,9 +362,11 @@ class Session:
                 return self.run(formula_request(name, columns[0], **options))
             columns = spread(columns)
             named = tuple(itertools.takewhile(lambda column: isinstance(column, str), columns))
-            if len(values := columns[len(named) :]) > len(own):
-                raise TypeError(f"{name}() takes names of columns and at most {len(own)} other positional arguments")
-            return self.run(Request(name, *named, **dict(zip(own, values, strict=False)), **options))
+            values = columns[len(named) :]
+            if values and not own:
+                raise InvalidArgument("columns", "names of columns", checks.describe(values[0]))
+            check_places(f"{name}, after the names of columns,", own, values, len(own))
+            return self.run(Request(name, *named, **placed(own, values, options), **options))
 
         return call
 
@@ -375,6 +441,7 @@ class Session:
 
     # ------------------------------------------------------------------------------------------- how it is displayed
 
+    @checked(_report_options)
     def report(self, *, epsilon: Any, **options: Any) -> Any:
         """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
         from uptack.report import report  # which imports sessions
@@ -455,10 +522,8 @@ class SessionColumn:
 
         @functools.wraps(declaration.function)
         def call(*values: Any, **options: Any) -> Made:
-            if len(values) > len(own):
-                raise TypeError(f"{name}() takes at most {len(own)} positional arguments, got {len(values)}")
-            given = {**dict(zip(own, values, strict=False)), **options}
-            return self._session.run(Request(name, self._name, **given))
+            check_places(f"{name} of a column", own, values, len(own))
+            return self._session.run(Request(name, self._name, **placed(own, values, options), **options))
 
         return call
 
@@ -484,6 +549,34 @@ def _find(name: str, where: Callable[[Declaration], bool], whose: str) -> Declar
         pass
     near = difflib.get_close_matches(name, _names(where), n=1)
     raise AttributeError(f"a {whose} has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+
+
+def check_places(what: str, places: Sequence[str], values: Sequence[Any], most: int | None) -> None:
+    """Refuse more positional arguments than there are places for; None is for any number of them."""
+    if most is not None and len(values) > most:
+        number = f"{most} positional argument{'s' if most != 1 else ''} ({', '.join(places)})"
+        raise WrongArguments(what, number if most else "no positional arguments", len(values), "Name options.")
+
+
+def placed(own: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Positional arguments by their names. One that is named too is refused."""
+    found = dict(zip(own, values, strict=False))
+    for name in found:
+        if name in options:
+            raise InvalidArgument(name, "given once", f"it by place and as {name}=")
+    return found
+
+
+def columns_of(what: str, named: Sequence[Any], options: dict[str, Any]) -> list[str]:
+    """The columns of a table of counts, which are its groups. It has no other `by`: None is taken out of `options`."""
+    by = options.pop("by", None)
+    if by is not None:
+        fix = f"Pass its columns to {what} beside the others."
+        raise InvalidArgument("by", f"left out of {what} with several columns", checks.describe(by), fix)
+    for name in named:
+        if not isinstance(name, str):
+            raise InvalidArgument("columns", "names of columns", checks.describe(name))
+    return list(named)
 
 
 def spread(columns: Iterable[Any]) -> tuple[Any, ...]:

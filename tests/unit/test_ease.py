@@ -274,3 +274,30 @@ def test_tables_of_counts_take_names_in_a_list(session):
     assert type(listed.value) is type(session.crosstab("ward", "age", epsilon=1, delta=1e-6).value)
     assert session.crosstab(rows="ward", columns="age", epsilon=1, delta=1e-6)
     assert session.margins(["ward", "age"], epsilon=1, delta=1e-6).keys() == {("ward",), ("age",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("medain", "No such command 'medain'. Did you mean 'median'?"),
+        ("linear-regression", "No such command 'linear-regression'. Use `uptack regression`."),
+        ("linear_regression", "No such command 'linear_regression'. Use `uptack regression`."),
+        ("crosstab", "Use `uptack count TABLE --by ROWS --by COLUMNS --delta 1e-6`."),
+        ("ldger", "Did you mean 'ledger'?"),
+        ("nonsense-of-all-kinds", "No such command 'nonsense-of-all-kinds'.\n"),
+    ],
+)
+def test_a_wrong_command_gets_a_hint(name, hint, capsys):
+    assert main([name, "rows.csv", "-e", "1"]) == 2
+    assert hint in capsys.readouterr().err
+
+
+def test_commands_may_be_written_as_functions_are(path, capsys):
+    assert main(["trimmed_mean", str(path), "age", "-e", "1"]) == 0
+    assert "trimmed mean" in capsys.readouterr().out
+
+
+def test_messages_name_options_as_the_command_line_does(path, capsys):
+    assert main(["median", str(path), "age", "-e", "1", "--by", "ward"]) == 2
+    assert "--group must be given where δ is 0" in (shown := capsys.readouterr().err)
+    assert "pass --delta 1e-6 to find" in shown

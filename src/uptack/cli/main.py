@@ -6,6 +6,7 @@ not be written, 130 (or 128 plus the number of the signal) when interrupted.
 
 from __future__ import annotations
 
+import difflib
 import gc
 import importlib
 import io
@@ -54,6 +55,14 @@ CLAUSE, LONGEST_HELP = ", with |, without |, which |: |; |, or ⊥", 1000
 """A line of `uptack --help` is the first clause of the command's own help."""
 
 
+ELSEWHERE = {
+    "crosstab": "uptack count TABLE --by ROWS --by COLUMNS --delta 1e-6",
+    "open": "uptack describe TABLE",
+    "schema": "uptack init TABLE",
+}
+"""Commands that do what a name promises that is no command."""
+
+
 class Commands(click.Group):
     """The commands of `WRITTEN`, and one for every release function, made when it is needed."""
 
@@ -76,6 +85,29 @@ class Commands(click.Group):
             if listed:
                 with formatter.section(title):
                     formatter.write_dl(listed)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is called. Names may be written with `_`, and one that is wrong gets a hint."""
+        name = args[0] if args[0].startswith("-") else args[0].replace("_", "-")
+        try:
+            return super().resolve_command(ctx, [name, *args[1:]])
+        except click.UsageError:
+            if name.startswith("-"):
+                raise
+        raise click.UsageError(f"No such command {args[0]!r}.{self._hint(ctx, name)}", ctx)
+
+    def _hint(self, ctx: click.Context, name: str) -> str:
+        """What may be meant by a name that is no command; "" where nothing is like it."""
+        from uptack.registry import declared
+
+        longer = {made.name.replace("_", "-"): made.also.replace("_", "-") for made in declared().values() if made.also}
+        places = {**{long: f"uptack {short}" for long, short in longer.items()}, **ELSEWHERE}
+        near = difflib.get_close_matches(name, [*self.list_commands(ctx), *places], n=1)
+        if not near:
+            return ""
+        return f" Use `{places[near[0]]}`." if near[0] in places else f" Did you mean {near[0]!r}?"
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""
@@ -246,7 +278,9 @@ def main(arguments: list[str] | None = None) -> int:
         say(shown.getvalue().rstrip("\n"), err=True)
         return MISUSE
     except (UptackError, OverflowError) as error:
-        say(f"uptack: {error}", err=True)
+        from uptack.cli.option_words import in_options
+
+        say(f"uptack: {in_options(error)}", err=True)
         return MISUSE
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ENGINES:

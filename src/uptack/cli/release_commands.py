@@ -9,6 +9,7 @@ import click
 
 from uptack.cli.command_support import as_json, delta, epsilon, release, session_options
 from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, keys, levels, stacked
+from uptack.cli.option_words import SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared
 from uptack.registry.options import GROUPING
@@ -31,9 +32,6 @@ SECTIONS = {
 """Where `uptack --help` lists the commands of each folder."""
 OTHER = "Other releases"
 
-SINGLE = {"classes": "class", "equals": "equals"}
-"""The singular of an option, if it is not the plural without its s."""
-
 TYPES: dict[str, Any] = {
     "number": EXACT,
     "numbers": EXACT,
@@ -52,11 +50,10 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
     """The option of a command for an option of a function; None if it has no text form, or belongs to the session."""
     if option.form == "object" or option.name in FROM_SESSION:
         return None
-    several = option.form in ("numbers", "keys", "edges", "words", "levels")
+    several = option.form in SEVERAL
     if option.positional and option.required:
         return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
-    single = several and option.form != "levels"  # of which one word has several
-    flag = f"--{SINGLE.get(option.name, option.name.removesuffix('s')) if single else option.name.replace('_', '-')}"
+    flag = flag_of(option)
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
     kind = click.Choice(option.choices) if option.form == "choice" else TYPES[option.form]

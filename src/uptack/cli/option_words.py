@@ -1,0 +1,68 @@
+"""Options as a command line writes them, also in messages that name them as Python does."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from uptack.errors import InvalidArgument
+from uptack.labels import pasted
+from uptack.registry.options import KNOWN, Option
+
+SEVERAL = ("numbers", "keys", "edges", "words", "levels")
+"""Forms of options that may be repeated."""
+
+SINGLE = {"classes": "class", "equals": "equals"}
+"""The singular of an option, if it is not the plural without its s."""
+
+OF_SESSION = {
+    name: f"--{name.replace('_', '-')}" for name in ("adjacency", "rows_per_person", "person", "missing", "noun")
+} | {"types": "--type"}
+"""Options of the session, which all commands have."""
+
+GIVEN = re.compile(r"""(?<![\w.-])(\w+)=(\([^()]*\)|\[[^][]*\]|'[^']*'|-?\d[\w.+-]*(?<![.])|(?![\w.'"([{]))""")
+"""An option with a value that can be written down, or with none, as in `epsilon=1` and `person=`."""
+
+BOTH = re.compile(r"\b\w+=(?:\{[^{}]*\}|\([^()]*\)) \((--[^()]*)\)")
+"""An option in Python, and in parentheses on a command line."""
+
+
+def flag_of(option: Option) -> str:
+    """The option of a command: `--group` for groups, which may be repeated."""
+    single = option.form in SEVERAL and option.form != "levels"  # of which one word has several
+    return f"--{SINGLE.get(option.name, option.name.removesuffix('s')) if single else option.name.replace('_', '-')}"
+
+
+PLACED = ("p", "low", "high")
+FLAGS = {name: flag_of(one) for name, one in KNOWN.items() if one.form != "object" and name not in PLACED} | OF_SESSION
+"""Options by their names in Python, but for those that are arguments of their commands."""
+
+
+def in_options(error: Exception) -> str:
+    """The message of an error, with options as a command line writes them.
+
+    >>> in_options(InvalidArgument("groups", "given where δ is 0", None, "Or pass delta=1e-6."))
+    '--group must be given where δ is 0, got None. Or pass --delta 1e-6.'
+    >>> in_options(InvalidArgument("at_most", "left out without person=", 3, "Such as groups=('a', 'b c')."))
+    "--at-most must be left out without --person, got 3. Such as --group a --group 'b c'."
+    >>> in_options(ValueError("Pass classes=('no', 'yes') (--class no --class yes)."))
+    'Pass --class no --class yes.'
+    >>> in_options(ValueError("colour=1, uptack.open(..., noun=...) and --type age=integer"))
+    'colour=1, uptack.open(..., noun=...) and --type age=integer'
+    """
+    text = str(error)
+    if isinstance(error, InvalidArgument) and error.name in FLAGS and text.startswith(f"{error.name} must be "):
+        text = FLAGS[error.name] + text.removeprefix(error.name)
+    return GIVEN.sub(_written, BOTH.sub(r"\1", text))
+
+
+def _written(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    if name not in FLAGS or not value:
+        return FLAGS.get(name, found[0])
+    try:
+        read = ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return found[0]
+    words = [value] if isinstance(read, int | float) else read if isinstance(read, list | tuple) else [read]
+    return " ".join(f"{FLAGS[name]} {pasted(str(word))}" for word in words)

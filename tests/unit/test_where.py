@@ -348,3 +348,19 @@ def test_times_are_compared_in_memory_and_in_an_engine(tmp_path):
             ut.open(frame).where(wrong)
     words = ["--where", "day=2024-02-01..2024-11-01", "--where", "zoned>=2024-03-01", "-e", "9"]
     assert main(["median", str(tmp_path / "t.parquet"), "x", *words]) == 0
+
+
+def test_a_report_does_not_call_rows_outside_the_conditions_missing():
+    rows = {"age": np.arange(4000) % 80, "ward": np.array(["a", "b", "c", "d"] * 1000)}
+    whole = ut.open(rows, entropy=ut.SeededEntropy(1))
+    made = whole.where("age < 60").report(epsilon=8, delta=1e-6)
+    for column in made.columns:
+        assert [figure.label for figure in column.numbers] == ["n"]
+        assert column.numbers[0].value == pytest.approx(3000, abs=100)
+        assert "where the conditions are met" in column.part.card.view("a", column, "rows").size
+    shares = [
+        float(bar.percent.rstrip("%")) for bar in made.columns[1].part.card.view("b", made.columns[1], "rows").bars
+    ]
+    assert sum(shares) == pytest.approx(100, abs=0.2)
+    assert "missing" not in made.to_html() + made.to_markdown() + repr(made)
+    assert "missing" in repr(whole.report(epsilon=8, delta=1e-6))

@@ -182,6 +182,7 @@ def _parts(
             people=bool(session.adjacency.person),
             rows=session.source.size if session.adjacency.size_is_public else None,
             measure=units.get(name, ""),
+            narrowed=bool(session.conditions),
         )
         for name in names
     ]

@@ -26,6 +26,7 @@ from uptack.report.column import (
     Part,
     Quantiles,
     percent,
+    size_text,
 )
 from uptack.report.text import TextStyle, sentence
 from uptack.session import Request
@@ -65,8 +66,11 @@ def true_share(counts: Figure, part: Part) -> Figure | None:
     """The share of 1, or of True, with an interval for the population, where 0 and 1 are the values of a column.
 
     It is worked out from two noisy counts of one law. Of people who are counted where they have at least one such row
-    it is the share of people who have one.
+    it is the share of people who have one. How many of them meet the conditions of a session is secret, so there it has
+    none.
     """
+    if part.people and part.narrowed:
+        return None
     cells = {} if counts.value is None else dict(counts.value.items())
     law = getattr(counts.noise, "law", None)
     if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
@@ -94,18 +98,19 @@ def size_cells(column: ColumnProfile) -> dict[str, str]:
     """How many rows have a value, and the share of those that have none, in the table of all columns."""
     if not column.numbers:
         return {}
-    n, lost = column.numbers
+    n, *lost = column.numbers
     low, high = n.interval or (n.value, n.value)
-    return {"n": f"{n.value:,} ± {max(high - n.value, n.value - low):,}", "missing": percent(lost.value, lost.interval)}
+    shares = {one.label: percent(one.value, one.interval) for one in lost}
+    return {"n": f"{n.value:,} ± {max(high - n.value, n.value - low):,}", **shares}
 
 
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
-    shown, sizes = shares(bars(column.counts), column.part), size_cells(column)
+    shown, size = shares(bars(column.counts), column.part), size_text(column.numbers)
     lines = [share_line(one) for one in column.figures[1:]]
-    said = [f"n = {sizes['n']}, {sizes['missing']} missing."] if sizes else []
+    said = [f"{size}."] if size else []
     said += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
     table = counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
     return [*([" ".join(said), ""] if said else []), *table]
@@ -209,12 +214,14 @@ def bars(figure: Figure) -> list[Bar]:
 def shares(found: list[Bar], part: Part) -> list[Bar]:
     """The same with percentages: of all rows, or of all people, where their number is public; else of those shown.
 
+    How many rows meet the conditions of a session is secret.
+
     Each row is in one category, so percentages of rows are brought to add up to at most 100; what they lack is in
     categories that are not listed. People may be in several categories, and their percentages need not add up. The
     counts in JSON are as they were released.
     """
     counts = [max(bar.rows, 0) for bar in found]
-    whole = part.rows if part.rows is not None else sum(counts)
+    whole = part.rows if part.rows is not None and not part.narrowed else sum(counts)
     whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
     digits = 1 if all(100 * bar.error < 2 * whole for bar in found) else 0
     exact = [100 * count * 10**digits / whole for count in counts]
@@ -228,7 +235,7 @@ def shares(found: list[Bar], part: Part) -> list[Bar]:
 
 def remainder(shown: list[Bar], part: Part) -> str:
     """What the percentages of rows lack to 100, in a sentence; "" where they lack nothing, or need not add up."""
-    if part.rows is None or part.people or not shown:
+    if part.rows is None or part.people or part.narrowed or not shown:
         return ""
     left = 100 - sum(float(bar.percent.rstrip("%")) for bar in shown)
     text = f"{left:.1f}" if "." in shown[0].percent else f"{left:.0f}"

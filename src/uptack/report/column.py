@@ -142,7 +142,7 @@ class Part:
 
     `refusals` are draws that public numbers refuse: they are not made, and what they would cost goes to the others.
     `people` says whether people are the unit, `rows` is their number, or that of rows, where it is public, and
-    `measure` is the unit of measurement, such as "years".
+    `measure` is the unit of measurement, such as "years". `narrowed` says whether the session has conditions.
     """
 
     name: str
@@ -159,6 +159,7 @@ class Part:
     people: bool = False
     rows: int | None = None
     measure: str = ""
+    narrowed: bool = False
 
     @property
     def alike(self) -> tuple[Any, ...]:
@@ -233,7 +234,10 @@ class ColumnProfile:
 
     @property
     def numbers(self) -> tuple[Figure, ...]:
-        """How many rows, or people, have a value, and the share of those that have none."""
+        """How many rows, or people, have a value, and the share of those that have none.
+
+        Rows that do not meet the conditions of a session count as rows without a value, so there is no such share then.
+        """
         if self.present is None or self.present.value is None:
             return ()
         share = self.present.value
@@ -243,8 +247,8 @@ class ColumnProfile:
         found = round(share * n)
         between = max(found - off, 0), min(found + off, n)
         left = tuple(min(max(1 - end / max(n, 1), 0.0), 1.0) for end in reversed(between))
-        lost = Figure("missing", 1 - share, (left[0], left[1]))
-        return Figure("n", found, between, self.present.note, self.present.how, self.present.cost), lost
+        lost = () if self.part.narrowed else (Figure("missing", 1 - share, (left[0], left[1])),)
+        return Figure("n", found, between, self.present.note, self.present.how, self.present.cost), *lost
 
     @property
     def counts(self) -> Figure | None:
@@ -341,20 +345,25 @@ class CardView(NamedTuple):
     @property
     def size(self) -> str:
         """How many rows, or people, have a value, and how many have none."""
-        numbers = self.column.numbers
-        if not numbers:
-            return ""
-        n, lost = numbers
-        low, high = n.interval or (n.value, n.value)
-        error = max(high - n.value, n.value - low)
-        sign = f" ± {error:,}" if error else ""
-        return f"n = {n.value:,}{sign}, {percent(lost.value, lost.interval)} missing"
+        return size_text(self.column.numbers)
 
     @property
     def kind(self) -> str:
         """What the column holds."""
         form = self.column.part.form
         return f"{self.column.part.kind}, UTC" if form is not None and form.word == "utc" else self.column.part.kind
+
+
+def size_text(numbers: Sequence[Figure]) -> str:
+    """The figures of `ColumnProfile.numbers` in words; "" without any."""
+    if not numbers:
+        return ""
+    n, *lost = numbers
+    low, high = n.interval or (n.value, n.value)
+    error = max(high - n.value, n.value - low)
+    sign = f" ± {error:,}" if error else ""
+    rest = [f"{percent(one.value, one.interval)} missing" for one in lost] or ["where the conditions are met"]
+    return ", ".join([f"n = {n.value:,}{sign}", *rest])
 
 
 def percent(share: float, ends: tuple[float, float] | None = None) -> str:

@@ -6,6 +6,7 @@ Names are loaded when they are first used, so that `import uptack` is quick. The
 where type checkers find them too.
 """
 
+import difflib
 import importlib
 import importlib.util
 from typing import Any
@@ -21,7 +22,19 @@ def __getattr__(name: str) -> Any:
     if name not in __all__ and _is_statistic(name):
         globals()[name] = found = getattr(importlib.import_module("uptack.statistics"), name)
         return found
-    return _listed(name)
+    try:
+        return _listed(name)
+    except AttributeError:
+        pass
+    raise AttributeError(f"uptack has no {name!r}.{_hint(name)}", name=name)
+
+
+def _hint(name: str) -> str:
+    """The name that may be meant; "" where none is like it, and for private names, which programs ask for."""
+    if name.startswith("_"):
+        return ""
+    near = difflib.get_close_matches(name, {*__all__, *importlib.import_module("uptack.statistics").__all__}, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _is_statistic(name: str) -> bool:

@@ -301,3 +301,19 @@ def test_messages_name_options_as_the_command_line_does(path, capsys):
     assert main(["median", str(path), "age", "-e", "1", "--by", "ward"]) == 2
     assert "--group must be given where δ is 0" in (shown := capsys.readouterr().err)
     assert "pass --delta 1e-6 to find" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("medain", "uptack has no 'medain'. Did you mean 'median'?"),
+        ("chisquare", "uptack has no 'chisquare'. Did you mean 'chi_square'?"),
+        ("midhnge", "Did you mean 'midhinge'?"),
+        ("_nothing", "uptack has no '_nothing'."),
+    ],
+)
+def test_a_wrong_name_gets_a_hint(name, hint):
+    with pytest.raises(AttributeError) as caught:
+        getattr(ut, name)
+    assert str(caught.value).endswith(hint)
+    assert not hasattr(ut, name)

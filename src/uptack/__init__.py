@@ -30,15 +30,20 @@ def __getattr__(name: str) -> Any:
 
 
 def _hint(name: str) -> str:
-    """The name that may be meant; "" where none is like it, and for private names, which programs ask for."""
-    if name.startswith("_"):
+    """The name that may be meant; "" where none is like it, and for modules, which Python then looks for itself."""
+    if _is_hidden(name):
         return ""
     near = difflib.get_close_matches(name, {*__all__, *importlib.import_module("uptack.statistics").__all__}, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
+def _is_hidden(name: str) -> bool:
+    """Whether it is private, or a module."""
+    return name.startswith("_") or importlib.util.find_spec(f"uptack.{name}") is not None
+
+
 def _is_statistic(name: str) -> bool:
     """Whether it is public by its declaration. Modules are not: Python looks for them itself."""
-    if name.startswith("_") or importlib.util.find_spec(f"uptack.{name}") is not None:
+    if _is_hidden(name):
         return False
     return hasattr(importlib.import_module("uptack.statistics"), name)

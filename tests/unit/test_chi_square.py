@@ -173,8 +173,9 @@ def test_sessions_groups_schemas_and_commands(columns, tmp_path, capsys):
 def test_what_is_wrong_is_refused_before_the_debit(columns, tmp_path, options, argument):
     ledger = ut.Ledger(tmp_path / "budget.db", epsilon=5, delta=1e-3)
     session = ut.open({"ward": columns[0], "ill": columns[1]}, ledger=ledger)
-    with pytest.raises(InvalidArgument, match=f"^{argument} must be"):
+    with pytest.raises(InvalidArgument) as caught:
         session.chi_square("ward", "ill", **({"epsilon": 1} | options))
+    assert caught.value.name == argument
     assert ledger.spent().exact_epsilon == 0
 
 

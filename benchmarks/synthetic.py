@@ -26,7 +26,7 @@ from common import Row, file_bytes, machine, table, write_json
 
 import uptack
 from uptack import samples
-from uptack.synthesis.private_rows import Plan
+from uptack.synthesis.private_rows import MeasurementPlan
 
 DELTA = 1e-6
 FILES = {
@@ -70,7 +70,7 @@ def distance(real: pd.DataFrame, rows: pd.DataFrame) -> float:
 
 def measured(real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool = False) -> float:
     """The distance of one release; 1 for ⊥."""
-    single: Any = mock.patch.object(Plan, "single", return_value=Fraction(1)) if alone else nullcontext()
+    single: Any = mock.patch.object(MeasurementPlan, "single", return_value=Fraction(1)) if alone else nullcontext()
     with single:
         made = uptack.synthetic(
             real, epsilon=epsilon, delta=DELTA, adjacency=adjacency, entropy=uptack.SeededEntropy(seed)

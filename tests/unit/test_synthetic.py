@@ -16,7 +16,7 @@ from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
 from uptack.privacy.loss import BoundedRange, Zcdp
-from uptack.synthesis.cells import Cells, keys_of, numbers_of
+from uptack.synthesis.cells import ColumnCells, keys_of, numbers_of
 from uptack.synthesis.fit import rake, simplex, transport
 from uptack.synthesis.noisy_counts import ScoredChoice
 
@@ -233,7 +233,7 @@ def test_the_choice_has_its_law():
 
 def test_cells_are_a_partition():
     x = np.array([-1e308, -2.5, -0.0, 0.0, 1.0, 1.5, 2.0, 1e308])
-    cells = Cells.of_numbers("number", np.array([1.0]), np.array([0.0, 2.0]), None)
+    cells = ColumnCells.of_numbers("number", np.array([1.0]), np.array([0.0, 2.0]), None)
     codes = cells.encode([*x.tolist(), None])
     assert codes[-1] == cells.size - 1
     assert codes[4] == 0

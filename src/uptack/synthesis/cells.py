@@ -87,7 +87,7 @@ def numbers_of(keys: NDArray[np.uint64]) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ColumnCells:
     """A partition of a column. `atoms` are in their order; `edges` are those of intervals, and `core` the range of
     edges without tails."""
 
@@ -99,12 +99,12 @@ class Cells:
     ordered: bool = False
 
     @staticmethod
-    def of_categories(kind: Kind, atoms: Sequence[Hashable]) -> Cells:
+    def of_categories(kind: Kind, atoms: Sequence[Hashable]) -> ColumnCells:
         """One cell per category."""
-        return Cells(kind, list(atoms), np.empty(0))
+        return ColumnCells(kind, list(atoms), np.empty(0))
 
     @staticmethod
-    def of_numbers(kind: Kind, atoms: Values, edges: Floats, step: float | None) -> Cells:
+    def of_numbers(kind: Kind, atoms: Values, edges: Floats, step: float | None) -> ColumnCells:
         """Atoms, intervals between edges, and tails of doubling width on both sides.
 
         There are tails in gaps, too, that are wider than all that is on one side of them: a far value must not stretch
@@ -127,7 +127,7 @@ class Cells:
                 tails += [low - width * TAILS for width in (wide, *before[from_low])]
                 tails += [high + width * TAILS for width in (wide, *after[from_high])]
                 edges = np.unique(np.r_[zero, edges, *tails])
-        return Cells(kind, atoms, edges[np.isfinite(edges)] + 0.0, step, core, True)
+        return ColumnCells(kind, atoms, edges[np.isfinite(edges)] + 0.0, step, core, True)
 
     @property
     def inner(self) -> int:

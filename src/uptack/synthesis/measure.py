@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.synthesis.cells import Cells, Values, is_ordered, keys_of, multiples, numbers, numbers_of, steps
+from uptack.synthesis.cells import ColumnCells, Values, is_ordered, keys_of, multiples, numbers, numbers_of, steps
 from uptack.synthesis.fit import Pair, coarse, implied, rake, updated
 from uptack.synthesis.noisy_counts import Counts, RhoBudget, short
 from uptack.synthesis.one_way import SIZES, Margin
@@ -68,13 +68,13 @@ def measured_column(
     labels, units = [key for (key,) in counted.keys], counted.units
     solid, first = np.empty(0, np.int64), None
     if levels is not None:
-        cells = Cells.of_categories(column.kind, levels)
+        cells = ColumnCells.of_categories(column.kind, levels)
     elif is_ordered(column.kind):
         cells, solid, first = _partition(column, labels, units, total, budget, shares)
     else:
         there = [i for i, label in enumerate(labels) if label is not None]
         atoms, first = budget.frequent([labels[i] for i in there], units[there], shares.values, shares.failure)
-        cells = Cells.of_categories(column.kind, atoms)
+        cells = ColumnCells.of_categories(column.kind, atoms)
     noisy = budget.counts(summed(cells.encode(labels), units, cells.size), shares.cells)
     variance = np.full(cells.size, budget.sigma(shares.cells) ** 2)
     if first is not None:  # an atom was counted twice; near the cutoff the first count is biased
@@ -87,7 +87,7 @@ def measured_column(
 
 def _partition(
     column: Column, labels: Sequence[Hashable], units: Counts, total: float, budget: RhoBudget, shares: Shares
-) -> tuple[Cells, Codes, Floats]:
+) -> tuple[ColumnCells, Codes, Floats]:
     """Cells of numbers: frequent values, then buckets of leading bits for the rest. Also the intervals that are known
     to hold rows, and the noisy counts of the atoms."""
     every, there = numbers(labels, column.kind)
@@ -104,7 +104,7 @@ def _partition(
     if rest * budget.step >= budget.cutoff(shares.buckets, shares.failure):  # else no bucket would pass
         others = ~np.isin(x, atoms)
         edges, shift, prefixes = _buckets(x[others], units[others], rest, budget, shares)
-    cells = Cells.of_numbers(column.kind, atoms, edges, step)
+    cells = ColumnCells.of_numbers(column.kind, atoms, edges, step)
     if not prefixes:
         return cells, np.empty(0, np.int64), first
     inside = np.isin(keys_of(cells.edges[:-1]) >> np.uint64(shift), np.array(prefixes, np.uint64))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.synthesis.cells import Cells
+from uptack.synthesis.cells import ColumnCells
 from uptack.synthesis.fit import simplex, spread
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,9 @@ class Margin:
     `margin` and `variance` are those of up to 32 groups of cells; pairs improve them (`learn`).
     """
 
-    def __init__(self, name: str, cells: Cells, noisy: Floats, variance: Floats, total: float, solid: Codes) -> None:
+    def __init__(
+        self, name: str, cells: ColumnCells, noisy: Floats, variance: Floats, total: float, solid: Codes
+    ) -> None:
         """`solid` are cells, beside those of atoms, that are known to hold rows."""
         self.name, self.cells, self.noisy, self.total = name, cells, noisy, total
         self.sigma = float(np.sqrt(variance.max()))

@@ -148,7 +148,7 @@ def synthetic(
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasurementPlan:
     """What is public: ρ and the failure, public levels by column, and how many columns there are of each kind."""
 
     rho: Fraction
@@ -182,7 +182,7 @@ class Plan:
         return 2 * needed if size < needed else None
 
 
-def _plan(columns: Columns, account: Account, levels: object) -> Plan:
+def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan:
     kinds = {column.name: column.kind for column in columns}
     if not kinds:
         raise InvalidArgument("table", "one with at least one column", "none")
@@ -203,7 +203,7 @@ def _plan(columns: Columns, account: Account, levels: object) -> Plan:
     rho = short(concentrated_rho(account.epsilon, (account.delta - failure) / (1 - failure)))
     ordered = sum(is_ordered(kind) and name not in listed for name, kind in kinds.items())
     budget = RhoBudget(account, rho, columns.table.unit)
-    plan = Plan(rho, failure, listed, len(kinds), ordered, budget)
+    plan = MeasurementPlan(rho, failure, listed, len(kinds), ordered, budget)
     smallest = min(SHARES["level"] * Fraction(SINGLE[0]), (1 - Fraction(SINGLE[1])) * (1 - PICK) / ROUNDS, SIZE) / 2
     if rho * smallest / len(kinds) <= max(budget.least_rho(), Fraction(1, 10**12)):
         fix = "The noise would be larger than any table."
@@ -211,7 +211,7 @@ def _plan(columns: Columns, account: Account, levels: object) -> Plan:
     return plan
 
 
-def _made(columns: Columns, plan: Plan, account: Account, rows: int | None) -> SyntheticTable:
+def _made(columns: Columns, plan: MeasurementPlan, account: Account, rows: int | None) -> SyntheticTable:
     """Measure, fit, and draw rows."""
     table = columns.table
     budget = RhoBudget(account.concentrated(plan.rho, plan.failure), plan.rho, table.unit)

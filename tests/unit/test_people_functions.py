@@ -393,8 +393,8 @@ def test_what_is_not_proved_refuses_people(name):
         one.public(*([[1.0, 2.0]] * len(one.data)), person=[1, 2])
 
 
-def test_a_mechanism_that_is_told_a_sensitivity_takes_no_ids():
-    with pytest.raises(InvalidArgument, match="told the sensitivity"):
+def test_a_mechanism_that_takes_a_sensitivity_takes_no_ids():
+    with pytest.raises(InvalidArgument, match="takes the sensitivity"):
         ut.mechanisms.laplace(1.0, sensitivity=1, epsilon=1, person=[1])
     made = ut.mechanisms.laplace(1.0, sensitivity=1, epsilon=1, adjacency=ut.SUBSTITUTE.by_person("id"))
     assert made.privacy.adjacency.person == ("id",)

@@ -206,7 +206,7 @@ def _largest_shown(original: Any) -> Any:
     return lambda x, y, *rest, **options: original(x, y, *rest, **options) + np.abs(y).max()
 
 
-# ------------------------------------------------------------------------------------------------- releases of one's own
+# ------------------------------------------------------------------------------------------------- releases of a user
 
 
 def _own_bounds(rows: Any, entropy: Any) -> Any:

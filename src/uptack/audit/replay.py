@@ -158,7 +158,7 @@ def observe(f: Callable[[], Any]) -> Observation:
 
 
 def _chain(error: BaseException | None) -> Iterator[str]:
-    """An error and all that is behind it: what a traceback, or whoever catches it, shows."""
+    """An error and all that is behind it: what a traceback, or a caller who catches it, shows."""
     while error is not None:
         typed = "" if isinstance(error, UptackError | TypeError) else " (not of ours)"
         yield f"{type(error).__name__}: {error}{typed}"

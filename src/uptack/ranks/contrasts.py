@@ -39,7 +39,7 @@ EXAMPLE = {"groups": (1, 0)}
 
 
 class ContrastOptions(LabelOptions, total=False):
-    """What a difference between groups can be told beside.
+    """Options of a difference between groups.
 
     - `granularity`: a public step that all values are multiples of, and the answer will be; integers have 1.
     """

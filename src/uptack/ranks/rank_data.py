@@ -30,7 +30,7 @@ LARGEST_NOISE = Fraction(1, 5)
 
 
 class RankOptions(Promises, total=False):
-    """What a rank statistic can be told beside what it promises.
+    """Options of a rank statistic.
 
     - `missing`: "error" (default) tells the curator of NaN and infinities. With "ignore" a row that lacks a value takes
       part in nothing, and how many do is secret; ±inf is read as ±the largest float.

@@ -4,7 +4,7 @@
     def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[float] | NoReply: ...
 
 Its options are those of its signature. From all this follow the session's method, the request, the plan, the command,
-the cases that the audit replays, the contract tests and the line in the reference. A package of one's own declares a
+the cases that the audit replays, the contract tests and the line in the reference. A user's package declares a
 function in the same way. It is found through the entry point group `uptack.statistics`, or when its module is imported.
 """
 
@@ -101,7 +101,7 @@ class Declaration:
 
     @functools.cached_property
     def grouping(self) -> tuple[str, ...]:
-        """What it is told of groups and does not see itself."""
+        """The options about groups, which it does not see itself."""
         return options.grouping(self.function) if self.by else ()
 
     @functools.cached_property

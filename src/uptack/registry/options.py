@@ -11,7 +11,7 @@ line of help, and how the option is written on a command line.
 
 `person` is taken out of the call, the data become columns of a table whose unit is people (`uptack.table.reads.Reads`),
 and the adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`;
-with `people="each"` it is for one number per person only. A mechanism that is told a sensitivity says
+with `people="each"` it is for one number per person only. A mechanism that takes a sensitivity says
 `people="stated"`: its value is one for people where the adjacency says so, and it takes no ids. A share of truth values
 says `people="share"`: people weigh alike, by the share of their rows that are true. Every other one refuses. So does
 every one that is given people's data without a person's adjacency, or the other way round: people are never taken for
@@ -92,7 +92,7 @@ GROUPING = ("by", "groups", "share", "groups_per_person")
 """What a release by group can be told beside."""
 
 PEOPLE = ("person", "per_person", "weights", "at_most", "order")
-"""What a release that is proved for people can be told beside: see `entered`."""
+"""Options of a release that is proved for people: see `entered`."""
 
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
 """What can be made of a person's rows: see `uptack.table.protocol.HOWS`."""
@@ -282,7 +282,7 @@ class _PeopleOptions:
 
 
 def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
-    """What a function can be told of people."""
+    """Options about people."""
     if people in (False, STATED):
         return ()
     if people in ("each", "share"):
@@ -381,10 +381,12 @@ def _proved(made: Declaration, wanted: _PeopleOptions) -> None:
     """Refuses what is not proved."""
     if made.people == STATED:
         fix = "State a sensitivity for people, and pass adjacency=SUBSTITUTE.by_person(...)."
-        raise InvalidArgument("person", f"left out: {made.name} is told the sensitivity of its value", "one", fix)
+        raise InvalidArgument(
+            "person", f"left out: {made.name} takes the sensitivity of its value as an argument", "one", fix
+        )
     if made.people is False:
         instead = f"For people there is {INSTEAD[made.name]}. " if made.name in INSTEAD else ""
-        fix = f"{instead}Rows can be the unit: state how many one person has at most, with rows_per_person."
+        fix = f"{instead}Rows can be the unit: leave person out, and pass rows_per_person, the most rows of one person."
         raise InvalidArgument("person", f"left out: {made.name} is not proved for people", "one", fix)
     if made.people == "each" and wanted.per_person is None:
         fix = "It says which number each person counts with, such as per_person='mean' for the mean of her rows."

@@ -59,7 +59,7 @@ FIT: dict[str, Any] = {"reads": FORMULA_DESIGN, "people": True, "data": ("x", "y
 
 
 class FitOptions(Promises, total=False):
-    """What a regression by bounded sums can be told beside what it promises.
+    """Options of a regression by bounded sums.
 
     - `fit_intercept`: whether there is an intercept (True).
     - `binary`: the predictors that are 0 or 1, by their numbers, or by their names in a frame. They need no private

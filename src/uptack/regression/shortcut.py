@@ -9,7 +9,7 @@ on both sides alike (`uptack.regression.block_fits`). ⊥ is a candidate of the 
 (`uptack.mechanisms.inverse_sensitivity`). So the chance of a reply from beyond the blocks that do tell each coefficient
 is at most one in a million, whatever the data.
 
-**Round coordinates.** The short cut takes a median per coefficient, so it hangs on the coordinates: where columns are
+**Round coordinates.** The short cut takes a median per coefficient, so it depends on the coordinates: where columns are
 nearly combinations of others, block fits lie along a thin slant ellipse, and the vector of their medians may be far
 outside of it. In round coordinates z = A·(1, x) it is not. Fits b of y on z are coefficients β = Aᵀb of the
 standardised columns.
@@ -68,7 +68,7 @@ from uptack.table.reads import DESIGN
 
 
 class RegressionOptions(Promises, Grouping, total=False):
-    """What a regression can be told beside what it promises.
+    """Options of a regression.
 
     - `method`: "inverse" (default), "ptr" or "dwork-lei".
     - `missing`: "error" (default) tells the curator of rows without all their values, "ignore" leaves them out.
@@ -118,7 +118,7 @@ class Coordinates:
 
 
 def round_coordinates(data: BlockedDesign, n: int, leading: bool, account: Account) -> Coordinates | None:
-    """Private coordinates of the predictors, for a public n; None where a column hardly ever varies.
+    """Private coordinates of the predictors, for a public n; None where a column rarely varies.
 
     ε-private: scales and centres by inverse sensitivity, directions of rows with matrix Laplace noise.
     """
@@ -179,7 +179,7 @@ def shortcut_regression(
 
     `coordinates="scatter"` spends a quarter of ε on coordinates in which the predictors are about round, takes medians
     there, and turns them back: for columns of unlike scales, and correlated ones
-    (`uptack.regression.shortcut` has the theorem). ⊥ is then also the answer where a column hardly ever
+    (`uptack.regression.shortcut` has the theorem). ⊥ is then also the answer where a column rarely
     varies.
 
     `missing` may be "error" or "ignore". With "ignore" a row without all its values takes part in nothing: a tenth of ε

@@ -40,7 +40,8 @@ KEYS = Fraction(1, 10)
 SIZE = Fraction(1, 100)
 """The share of ρ that buys the number of rows, where it is secret."""
 SHARES = {name: Fraction(of, 100) for name, of in {"values": 50, "level": 5, "buckets": 18, "cells": 27}.items()}
-"""How single columns share what goes to them."""
+"""How single columns share what goes to them. These shares, SINGLE and the constants of `measure` are those of the
+design study; `benchmarks/synthetic.py` measures the tables that they give."""
 SINGLE = (0.4, 0.95, 10.0)
 """What goes to single columns: 10/√(n√(ρ/d)) of ρ for d columns, and at least 0.4. From 0.95 on no pair would be seen,
 so that single columns get all."""

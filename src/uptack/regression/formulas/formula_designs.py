@@ -225,7 +225,7 @@ def check_response(y: Any) -> None:
         raise InvalidArgument("y", "a column of numbers", repr(y), fix)
     try:
         kind = "" if y is None or isinstance(y, Column) else field("y", y).kind
-    except InvalidArgument:  # whoever reads it says what is wrong
+    except InvalidArgument:  # its reader says what is wrong
         return
     if kind == "text":
         fix = "For two classes there is logistic_regression(..., classes=('no', 'yes'))."

@@ -74,7 +74,9 @@ def _written(found: re.Match[str]) -> str:
 
 SHAPE = "a formula such as 'price ~ log(carat) + C(cut) + x:y'"
 CURVES = "It learns from all rows. Write powers out, as in x + I(x**2), or make columns of your own."
-SHIFTS = "It learns from all rows. Take public numbers, as in I((x - 40)/10), or x as it is: no fit hangs on its units."
+SHIFTS = (
+    "It learns from all rows. Take public numbers, as in I((x - 40)/10), or x as it is: no fit depends on its units."
+)
 FIRST = "Levels are declared with levels={...}, and the first of them is the one that others are compared with."
 INSTEAD = {
     **dict.fromkeys(("poly", "bs", "cr", "cs", "cc", "te", "ns", "spline"), CURVES),
@@ -139,7 +141,7 @@ def refuse_response(name: str) -> InvalidArgument:
 
 
 def refuse_column(name: str, columns: Iterable[str]) -> InvalidArgument:
-    """A column that there is not."""
+    """A column that does not exist."""
     names = list(columns)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, names))}."

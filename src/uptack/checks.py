@@ -5,7 +5,8 @@ A check never prints the content of an array: it may be data.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sized
+import difflib
+from collections.abc import Container, Iterable, Iterator, Sequence, Sized
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, WrongArguments
 from uptack.exact import read
 
 LARGEST, SMALLEST = Fraction(np.finfo(np.float64).max), Fraction(1, 1 << 1074)
@@ -121,6 +122,36 @@ def choice(name: str, value: object, allowed: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise InvalidArgument(name, " or ".join(map(repr, allowed)), describe(value))
     return str(value)
+
+
+def positional(
+    function: str,
+    names: Sequence[str],
+    values: Sequence[Any],
+    given: Container[str],
+    *,
+    more: bool = False,
+    fix: str = "",
+) -> dict[str, Any]:
+    """Positional arguments by their names. Too many are refused (unless `more`), and one that is also given by name."""
+    placed = dict(zip(names, values, strict=False))
+    for name in placed:
+        if name in given:
+            raise WrongArguments(function, f"{name} once", f"it by position and as {name}=", fix)
+    if len(values) > len(names) and not more:
+        number = f"{len(names) or 'no'} positional argument{'s' if len(names) != 1 else ''}"
+        raise WrongArguments(function, f"{number} ({', '.join(names)})" if names else number, len(values), fix)
+    return placed
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """A question with the closest known name; "" if none is close.
+
+    >>> did_you_mean("mediam", ["mean", "median"])
+    "Did you mean 'median'?"
+    """
+    near = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"Did you mean {near[0]!r}?" if near else ""
 
 
 def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:

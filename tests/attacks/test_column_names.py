@@ -86,7 +86,7 @@ def test_an_interval_is_shown_with_the_digits_of_its_error():
 def test_predictors_that_are_no_names_are_refused_by_name():
     """It was Python's TypeError on a star."""
     session = ut.open({"y": np.zeros(9), "a": np.zeros(9)})
-    with pytest.raises(InvalidArgument, match="x must be names of columns, got 5"):
+    with pytest.raises(InvalidArgument, match="columns must be names of columns, got 5"):
         session.regression("y", 5, epsilon=1)
 
 

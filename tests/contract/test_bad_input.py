@@ -209,8 +209,8 @@ def test_what_is_left_out_is_named(name):
     made = declared()[name]
     with pytest.raises(ut.InvalidArgument) as caught:
         made.public()
-    assert caught.value.name in {*made.needed, *made.data}
-    if "epsilon" in made.needed:
-        others = {other: [1.0, 2.0] for other in {*made.needed, *made.data} - {"epsilon"}}
+    assert caught.value.name in {*made.required, *made.data}
+    if "epsilon" in made.required:
+        others = {other: [1.0, 2.0] for other in {*made.required, *made.data} - {"epsilon"}}
         with pytest.raises(ut.InvalidArgument, match="epsilon must be given"):
             made.public(**others)

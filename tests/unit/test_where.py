@@ -256,7 +256,7 @@ def test_regressions_take_groups(fit, person):
 
 def test_delta_is_for_a_list_of_groups_where_a_function_has_no_use_for_it():
     for given in ({}, {"by": ["a"], "groups": ["a"]}):
-        with pytest.raises(InvalidArgument, match=r"^delta must be left out but for unknown groups"):
+        with pytest.raises(InvalidArgument, match=r"^delta must be left out unless groups are unknown"):
             ut.count([True], epsilon=1, delta=1e-6, **given)
 
 

@@ -376,7 +376,7 @@ PEOPLE = (
     ("people: a list of groups for one group each", "unknown groups, two each, people", argument("grouping._Plan.screen", 1, lambda g: 1)),
     ("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(2))),
     ("people: the fewest cells that anybody has", "histogram, people", computed("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
-    ("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry._proved", None)),
+    ("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry._check_people", None)),
 )
 OBSERVABLE = (
     ("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.canonical", lambda f: lambda value: value)),

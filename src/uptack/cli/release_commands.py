@@ -125,7 +125,7 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
             raise InvalidArgument("TARGET", "given if there is no formula", "nothing", "It is the response.")
         named: tuple[str, ...] = names if response is None else (response, *names)
         if response is not None and not names and "formula" not in options:
-            named = (response, *session.predictors(response, None))
+            named = (response, *session.predictors(response))
         for option in declaration.options:
             if option.form == "keys" and option.name in options:
                 named_columns = Request(declaration.name, *named, **options).columns  # a formula names them

@@ -1,11 +1,10 @@
-"""Release functions by name. Each name belongs to one of them, whoever declares it and in whatever order.
+"""Release functions by name. Each name belongs to one function, whatever the order of imports.
 
-Ours are found without importing more than is needed. Those of other packages are found through entry points.
+Only the modules that are needed are imported. Functions of other packages are found through entry points.
 """
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import threading
 from collections.abc import Callable
@@ -52,10 +51,10 @@ _loaded = False
 
 
 def enter(made: Declaration) -> None:
-    """Put a declaration among the others. A name belongs to the module that took it, which may do so again.
+    """Register a declaration. A name belongs to the module that registered it first, which may do so again.
 
-    Whoever asks by name must know what is asked. So no other module may put a function of its own in that place, nor
-    under the short name of another one. Ours come first: all of them are there before one of another package is.
+    A name must always mean the same function. So no other module may register that name, nor the short name of another
+    function. Ours come first: all of them are registered before the first one of another package.
     """
     home = made.function.__module__
     if not all(str(one).startswith("uptack.") for one in _homes(made)):
@@ -70,7 +69,7 @@ def enter(made: Declaration) -> None:
 
 
 def _homes(made: Declaration) -> tuple[str, Any]:
-    """The module that a function says it is of, and the one of its code, which `functools.wraps` can't change."""
+    """The module that a function names, and the one that its code is in, which `functools.wraps` can't change."""
     return made.function.__module__, getattr(made.function, "__globals__", {}).get("__name__")
 
 
@@ -81,9 +80,9 @@ def _load_ours() -> None:
 
 
 def load() -> None:
-    """Import every module that declares release functions: ours, and those that entry points name. Once.
+    """Import every module that declares release functions once: ours, and those that entry points name.
 
-    No lock is held meanwhile: another thread may be importing one of them, which needs the lock to declare something.
+    No lock is held meanwhile. Another thread may be importing one of them, and needs the lock to register a function.
     """
     global _loaded
     if _loaded:
@@ -95,7 +94,7 @@ def load() -> None:
 
 
 def declared_in(package: str) -> dict[str, Callable[..., Any]]:
-    """The release functions that the modules of a package have declared so far, as everybody calls them."""
+    """The guarded release functions that the modules of a package have declared so far."""
     with _LOCK:
         return {n: d.public for n, d in _DECLARED.items() if d.function.__module__.startswith(f"{package}.")}
 
@@ -108,14 +107,14 @@ def declared() -> dict[str, Declaration]:
 
 
 def _named(name: str) -> Declaration | None:
-    """The release function of a name. Ours are found without importing more modules than until it is there."""
+    """The release function of that name. Our modules are imported one by one until one of them has declared it."""
     if name in _READY and _READY[name] is _DECLARED.get(name):
         return _READY[name]
     for module in () if _loaded else HOMES:
         with _LOCK:
             found = _DECLARED.get(name)
         if found is not None and (home := found.function.__module__).startswith("uptack."):
-            importlib.import_module(home)  # it may be that another thread is still at it
+            importlib.import_module(home)  # another thread may still be importing it
             _READY[name] = found
             return found
         importlib.import_module(module)
@@ -130,7 +129,6 @@ def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) ->
     known = {n: d for n, d in declared().items() if where(d)}
     name = {d.also: n for n, d in known.items() if d.also}.get(str(name), name)
     if not isinstance(name, str) or name not in known:
-        near = difflib.get_close_matches(str(name), known, n=1)
-        fix = f"Did you mean {near[0]!r}?" if near else ""
-        raise InvalidArgument("statistic", f"one of {', '.join(known)}", checks.describe(name), fix)
+        must, fix = f"one of {', '.join(known)}", checks.did_you_mean(name, known)
+        raise InvalidArgument("statistic", must, checks.describe(name), fix)
     return known[name]

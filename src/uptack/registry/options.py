@@ -1,21 +1,23 @@
-"""What release functions can be told. An option is described once, for functions, sessions and commands alike.
+"""The options of release functions. An option is described once, for functions, sessions and commands alike.
 
-Which options a function has is said by its signature, and nowhere else. This table adds what a signature can't say: a
-line of help, and how the option is written on a command line.
+The signature of a function decides which options it has. The table here adds what a signature can't say: a line of
+help, and how the option is written on a command line.
 
-**People.** `entered` is the one place where `person=` enters, and where it is refused.
+**People.** `enter_people` is the one place where `person=` is accepted or refused.
 
-    median(x, epsilon=1, person=ids)                                    # people weigh alike
-    median(x, epsilon=1, person=ids, weights="rows", at_most=10)        # rows weigh alike, up to ten per person
+    median(x, epsilon=1, person=ids)                                    # every person has the same weight
+    median(x, epsilon=1, person=ids, weights="rows", at_most=10)        # every row, up to ten per person
     median(x, epsilon=1, person=ids, per_person="mean")                 # one number per person first
 
-`person` is taken out of the call, the data become columns of a table whose unit is people (`uptack.table.reads.Reads`),
-and the adjacency becomes one by person. A function says that it is proved for people with `@release(..., people=True)`;
-with `people="each"` it is for one number per person only. A mechanism that takes a sensitivity says
-`people="stated"`: its value is one for people where the adjacency says so, and it takes no ids. A share of truth values
-says `people="share"`: people weigh alike, by the share of their rows that are true. Every other one refuses. So does
-every one that is given people's data without a person's adjacency, or the other way round: people are never taken for
-rows.
+It takes `person` out of the call, makes the data columns of a table whose unit is people (`uptack.table.reads.Reads`),
+and changes the adjacency to one by person. `@release(..., people=...)` states what is proved for people:
+
+- `True`: the function, for people's rows; `"each"`: for one number per person only;
+- `"share"`: the share of rows that are true, with the same weight for every person;
+- `"stated"`: a mechanism whose sensitivity is an argument, and which takes no ids. The adjacency says whose it is.
+
+All other functions refuse `person`. Every function refuses people's data without an adjacency by person, and the
+reverse, so that people are never taken for rows.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ REQUIRED: Any = inspect.Parameter.empty
 
 
 class Grouping(typing.TypedDict, total=False):
-    """What a function that can be asked per group is told of groups: see `uptack.per_group`.
+    """The options about groups: see `uptack.per_group`.
 
     - `by`: a column with the group of every row, or a tuple of several, for one answer per group.
     - `groups`: the public groups, or None for unknown ones, which need δ. Groups of several columns are tuples. In a
@@ -62,9 +64,9 @@ class Grouping(typing.TypedDict, total=False):
 
 
 class PureGrouping(Grouping, total=False):
-    """The same for a function that has no use for δ itself.
+    """The same for a function that needs no δ itself.
 
-    - `delta`: the chance that the guarantee fails, for a list of unknown groups; left out otherwise.
+    - `delta`: the probability that the guarantee fails, for unknown groups; left out otherwise.
     """
 
     delta: Any
@@ -87,18 +89,24 @@ class Option:
         """Whether it must be given."""
         return self.default is REQUIRED
 
+    @property
+    def must(self) -> str:
+        """What an option with one value must be."""
+        words = {"number": "one number", "flag": "True or False"}
+        return " or ".join(map(repr, self.choices)) or words.get(self.form, "one value")
 
-GROUPING = ("by", "groups", "share", "groups_per_person")
-"""What a release by group can be told beside."""
+
+GROUPING = tuple(Grouping.__annotations__)
+PURE_GROUPING = tuple(PureGrouping.__annotations__)
 
 PEOPLE = ("person", "per_person", "weights", "at_most", "order")
-"""Options of a release that is proved for people: see `entered`."""
+"""Options about people: see `enter_people`."""
 
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
-"""What can be made of a person's rows: see `uptack.table.protocol.HOWS`."""
+"""How the rows of a person become one number: see `uptack.table.protocol.HOWS`."""
 
 SHARES = ("mean", "any", "last")
-"""What can be made of the truth values of a person's rows: their share, whether any is true, and the last one."""
+"""The same for truth values: their share, whether any is true, and the last one."""
 
 CALENDAR = ("hour", "day", "week", "month", "year")
 """Units of the calendar: see `uptack.table.values.times`."""
@@ -107,7 +115,7 @@ SURVEY = (
     "weights= says how the rows of one person count. Survey weights are not supported: no weighted estimate is proved "
     "private here. Unweighted answers describe the sample, not the population that weights stand for."
 )
-"""What is said to somebody who passes a column of weights."""
+"""The answer to a column of survey weights."""
 
 METHODS = ("inverse", "ptr", "dwork-lei")
 WEIGHTS = ("people", "rows", "any")
@@ -125,36 +133,36 @@ KNOWN = {
         Option("plausible", "A guess LOW:HIGH of where values lie. It need not be right.", "range"),
         Option("by", "One answer for each value of this column, or combination of several, for one ε.", "words"),
         Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
-        Option("share", "The part of ε that buys the list of groups where it is not public.", "number"),
-        Option("groups_per_person", "In how many groups one person counts at most; without it, chosen privately.",
+        Option("share", "The part of ε that is spent on finding unknown groups.", "number"),
+        Option("groups_per_person", "The most groups that one person counts in; without it, chosen privately.",
                "integer"),
-        Option("person", "Whose rows they are: a column of ids, or several. People are then the unit."),
-        Option("per_person", "One number per person first: this of her rows.", "choice", (*HOWS, "any")),
-        Option("weights", "People weigh alike, or their rows do; or count people with at least one row.", "choice",
+        Option("person", "The id of each row's person: one column or several. People are then the unit."),
+        Option("per_person", "Reduce each person's rows to one number first.", "choice", (*HOWS, "any")),
+        Option("weights", "Equal weight for people or for rows; or count people with at least one row.", "choice",
                WEIGHTS, fix=SURVEY),
         Option("at_most", "With weights 'rows': rows of one person that count; with 'any': her categories.", "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
-        Option("public_labels", "Whether everybody may know which row has which label.", "object"),
-        Option("alternative", "Which way a test looks.", "choice", ("two-sided", "greater", "less")),
+        Option("public_labels", "Whether the label of each row is public.", "object"),
+        Option("alternative", "The alternative hypothesis of the test.", "choice", ("two-sided", "greater", "less")),
         Option("equals", "Rows with this value count.", "keys"),
         Option("above", "Rows with a value above this one count.", "number"),
-        Option("method", "How the answer is found.", "choice", METHODS),
+        Option("method", "The mechanism.", "choice", METHODS),
         Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
         Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),
         Option("low", "The lower level, or where a range begins.", "number"),
         Option("high", "The upper level, or where a range ends.", "number"),
         Option("cut", "The share of rows taken off each end.", "number"),
-        Option("nonnegative", "Lift counts below 0 to 0.", "flag"),
+        Option("nonnegative", "Replace negative counts by 0.", "flag"),
         Option("total", "Make the counts add up to the public number of rows.", "flag"),
         Option("edges", "An edge of a bin, for numbers or times, from low to high, once for each.", "edges"),
         Option("every", "For times: one bin per unit of the calendar.", "choice", CALENDAR),
         Option("keys", "A category, once for each. Without any: whatever there is (needs δ).", "keys"),
         Option("outside", "Whether rows outside all cells are left out or moved to the nearest.", "choice",
                ("drop", "clamp")),
-        Option("bandwidth", "The width of the bumps.", "number"),
-        Option("degree", "How many frequencies the series has.", "integer"),
-        Option("noise", "The law of the noise.", "choice", ("caratheodory", "gamma", "laplace")),
-        Option("blocks", "How many random blocks the rows are dealt into.", "integer"),
+        Option("bandwidth", "The bandwidth of the kernel.", "number"),
+        Option("degree", "The number of frequencies of the series.", "integer"),
+        Option("noise", "The distribution of the noise.", "choice", ("caratheodory", "gamma", "laplace")),
+        Option("blocks", "How many random blocks the rows are split into.", "integer"),
         Option("block_fit", "How each block is fitted.", "choice", ("huber", "lad", "hampel", "ols")),
         Option("coordinates", "In which coordinates block medians are taken.", "choice", ("columns", "scatter")),
         Option("fit_intercept", "Whether there is an intercept."),
@@ -179,50 +187,36 @@ SINGLE = {option.name for option in KNOWN.values() if option.form in ("choice", 
 
 
 def read(function: Callable[..., Any], data: tuple[str, ...]) -> tuple[Option, ...]:
-    """The options of a function: what its signature takes beside the data."""
+    """The options of a function: the parameters of its signature that are not data."""
     found = []
-    for parameter in inspect.signature(function).parameters.values():
+    for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            found += [_described(name, None) for name in _unpacked(function, parameter.name)]
-        elif parameter.name not in data:
+            found += [replace(KNOWN.get(one, Option(one)), default=None) for one in unpacked(function) or ()]
+        elif name not in data:
             positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-            found.append(replace(_described(parameter.name, parameter.default), positional=positional))
+            known = KNOWN.get(name, Option(name))
+            found.append(replace(known, default=parameter.default, positional=positional))
     return tuple(found)
 
 
-def grouping(function: Callable[..., Any]) -> tuple[str, ...]:
-    """What a function is told of groups and does not see itself: δ too, where it has no use for it."""
-    words = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.VAR_KEYWORD]
-    pure = tuple(PureGrouping.__annotations__)
-    return pure if any(_unpacked(function, name) == pure for name in words) else GROUPING
-
-
-def takes_any(function: Callable[..., Any]) -> bool:
-    """Whether a function passes on whatever else it is told, as one does that calls another."""
-    kinds = {p.name: p.kind for p in inspect.signature(function).parameters.values()}
-    return any(k is inspect.Parameter.VAR_KEYWORD and not _unpacked(function, name) for name, k in kinds.items())
-
-
-def _described(name: str, default: Any) -> Option:
-    return replace(KNOWN.get(name, Option(name)), default=default)
-
-
-def _unpacked(function: Callable[..., Any], name: str) -> tuple[str, ...]:
-    """The keys of `**options: Unpack[Options]`."""
-    hint = typing.get_type_hints(function, include_extras=True).get(name)
-    inner = typing.get_args(hint)
-    return tuple(inner[0].__annotations__) if inner else ()
+def unpacked(function: Callable[..., Any]) -> tuple[str, ...] | None:
+    """The keys of `**options: Unpack[Options]`; () if `**options` can be anything, None without such a parameter."""
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            inner = typing.get_args(typing.get_type_hints(function, include_extras=True).get(name))
+            return tuple(inner[0].__annotations__) if inner else ()
+    return None
 
 
 # --------------------------------------------------------------------------------------------------------------- people
 
 
 class EnterPeople(Protocol):
-    """How the data arguments of a call become columns of one table, and what can be said of people beside `person`."""
+    """How the data arguments of a call become columns of one table, and which options about people apply."""
 
     @property
     def people(self) -> tuple[str, ...]:
-        """The options of people that it takes."""
+        """The options about people besides `person`."""
         ...
 
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Any:
@@ -234,7 +228,7 @@ Flag = bool | str | EnterPeople
 """Whether a function is proved for people: False, "stated", "each", "share", True, or how its data become people's."""
 
 ORDER = "order"
-"""The name that the column of order has in the table of a call."""
+"""The name of the column of order in the table of a call."""
 STATED = "stated"
 INSTEAD = {
     "hampel_regression": "linear_regression and shortcut_regression",
@@ -247,42 +241,11 @@ INSTEAD = {
     "A_dist": "stable_value",
     "A_samp": "stable_value",
 }
-"""What is proved for people where a function is not."""
-
-
-@dataclass(frozen=True)
-class _PeopleOptions:
-    """What was said of people in a call."""
-
-    person: Any = None
-    per_person: str | None = None
-    weights: str | None = None
-    at_most: int | None = None
-    order: Any = None
-
-    def check(self) -> None:
-        """Whether it goes together. Looks at no data."""
-        if self.weights is not None and not (isinstance(self.weights, str) and self.weights in WEIGHTS):
-            raise InvalidArgument("weights", " or ".join(map(repr, WEIGHTS)), checks.outline(self.weights), SURVEY)
-        if (self.per_person == "last") != (self.order is not None):
-            fix = "It is the column that says which row is the last."
-            got = "nothing" if self.order is None else "a column"
-            raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
-        if self.weights == "rows" and self.at_most is None:
-            fix = "It is how many rows of one person count in full."
-            raise InvalidArgument("at_most", "given with weights='rows'", "nothing", fix)
-        if self.weights not in ("rows", "any") and self.at_most is not None:
-            must = "given with weights='rows' or weights='any', and only then"
-            raise InvalidArgument("at_most", must, checks.describe(self.at_most))
-        if self.at_most is not None:
-            checks.integer("at_most", self.at_most, least=1)
-        if self.per_person is not None and self.weights == "rows":
-            fix = "With one number per person all weigh alike."
-            raise InvalidArgument("weights", "left out with per_person", repr(self.weights), fix)
+"""Functions that are proved for people, in place of those that are not."""
 
 
 def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
-    """Options about people."""
+    """The options about people that a function has."""
     if people in (False, STATED):
         return ()
     if people in ("each", "share"):
@@ -291,149 +254,159 @@ def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
+class _PeopleOptions:
+    """The options about people in one call."""
+
+    person: Any = None
+    per_person: str | None = None
+    weights: str | None = None
+    at_most: int | None = None
+    order: Any = None
+
+    @staticmethod
+    def of(declaration: Declaration, given: Mapping[str, Any]) -> _PeopleOptions:
+        """Those of a call. The weights of a person's rows turn truth values into their share, so it needs no mean."""
+        found = _PeopleOptions(**{option: given[option] for option in PEOPLE if option in given})
+        if declaration.people == "share" and found.per_person == "mean":
+            return replace(found, per_person=None)
+        default = getattr(declaration.reads, "weights", None)
+        return replace(found, weights=default) if found.weights is None and default is not None else found
+
+    def shape(self, name: str, data: Any, order: Any) -> Any:
+        """Data with these weights, or these numbers per person; rows without owners unchanged. `order` is a column."""
+        if not _of_people(data):
+            return data
+        if self.per_person is not None:
+            if not hasattr(data, "per_person"):
+                raise InvalidArgument("per_person", f"left out: {name} is not one column of numbers", "given")
+            return data.per_person(self.per_person, order)
+        return data if self.weights is None else data.sharing(self.weights, self.at_most)
+
+
+def _of_people(data: Any) -> bool:
+    """Whether rows have owners."""
+    return bool(getattr(data, "of_people", False))
+
+
+@dataclass(frozen=True)
 class Call:
-    """The call that the function itself is to have, and where its data were made columns of a table, what they are."""
+    """The arguments for the function itself, and the table that its data became columns of, if they did (`read`)."""
 
     arguments: tuple[Any, ...]
     given: dict[str, Any]
     read: Any = None
 
+    def with_data(self, names: tuple[str, ...], data: Mapping[str, Any], read: Any = None) -> Call:
+        """The call with other data arguments, which have these names."""
+        arguments = tuple(data[key] for key, _ in zip(names, self.arguments, strict=False))
+        given = {key: data.get(key, value) if key in names else value for key, value in self.given.items()}
+        return Call(arguments + self.arguments[len(names) :], given, read)
 
-def entered(made: Declaration, arguments: tuple[Any, ...], told: Mapping[str, Any], by: Any = None) -> Call:
-    """A call without `person`, with people's data and their adjacency; with `by`, of a table in groups."""
-    data, given = made.data, {key: value for key, value in told.items() if key not in PEOPLE}
-    wanted = _people_options(made, told)
-    relation = given.get("adjacency", _usual(made, by))
-    unit = relation.person if isinstance(relation, Adjacency) else ()
-    passed = dict(zip(data, arguments, strict=False)) | {key: given[key] for key in data if key in given}
-    known = [key for key, value in passed.items() if _of_people(value)]
-    if wanted.person is None and not known and (made.people == STATED or not unit):
-        _refuse_alone(told)
+
+def enter_people(declaration: Declaration, arguments: tuple[Any, ...], given: Mapping[str, Any], by: Any) -> Call:
+    """The call without options about people, on people's data and under their adjacency; with `by`, on groups."""
+    names, call = declaration.data, Call(arguments, {key: value for key, value in given.items() if key not in PEOPLE})
+    wanted = _PeopleOptions.of(declaration, given)
+    relation = call.given.get("adjacency", _default_adjacency(declaration, by))
+    by_person = isinstance(relation, Adjacency) and relation.person
+    data = dict(zip(names, arguments, strict=False)) | {key: given[key] for key in names if key in given}
+    owned = any(map(_of_people, data.values()))
+    if wanted.person is None and not owned and (declaration.people == STATED or not by_person):
+        _refuse_without_person(given)
         if by is None:
-            return Call(arguments, given)
-        read = made.reads.enter(passed, by=by)
-        return _renamed(made, arguments, given, read.arguments, read)
-    _proved(made, wanted)
-    wanted.check()
+            return call
+        read = declaration.reads.enter(data, by=by)
+        return call.with_data(names, read.arguments, read)
+    _check_people(declaration, wanted)
     if wanted.person is not None:
-        return _owned(made, arguments, passed, wanted, {**given, "adjacency": relation}, by)
-    if not known:
+        return _with_owners(declaration, replace(call, given={**call.given, "adjacency": relation}), data, wanted, by)
+    if not owned:
         fix = "Pass person=, the column of ids, or open a session with person=."
-        raise InvalidArgument("adjacency", "one about rows where no person is given", str(relation), fix)
-    if not unit:
+        raise InvalidArgument("adjacency", "one about rows if no person is given", str(relation), fix)
+    if not by_person:
         fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
         raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
-    shaped = {key: _shaped(key, value, wanted, wanted.order) for key, value in passed.items()}
-    return _renamed(made, arguments, given, shaped)
+    return call.with_data(names, {key: wanted.shape(key, value, wanted.order) for key, value in data.items()})
 
 
-def _renamed(
-    made: Declaration, arguments: tuple[Any, ...], given: Mapping[str, Any], passed: Mapping[str, Any], read: Any = None
-) -> Call:
-    """The call with other data arguments."""
-    data = made.data
-    changed = tuple(passed[key] for key, _ in zip(data, arguments, strict=False)) + arguments[len(data) :]
-    return Call(changed, {key: passed.get(key, value) if key in data else value for key, value in given.items()}, read)
-
-
-def proved(made: Declaration, told: Mapping[str, Any]) -> None:
-    """Refuses options of people that are not proved, or do not go together. Looks at no data."""
-    wanted = _people_options(made, told)
-    _proved(made, wanted)
-    wanted.check()
-
-
-def in_groups(made: Declaration, data: Any, told: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A table in groups (`uptack.table.reads.Grouped`) as a call wants people's rows, and the rest of the call."""
-    rest = {key: value for key, value in told.items() if key not in PEOPLE}
+def in_groups(declaration: Declaration, data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A table in groups (`uptack.table.reads.Grouped`) with the weights of people's rows, and the other options."""
+    others = {key: value for key, value in given.items() if key not in PEOPLE}
     if not data.of_people:
-        _refuse_alone(told)
-        return data, rest
-    proved(made, told)
-    wanted = _people_options(made, told)
-    return _shaped(made.name, data, wanted, wanted.order), rest
+        _refuse_without_person(given)
+        return data, others
+    wanted = _PeopleOptions.of(declaration, given)
+    _check_people(declaration, wanted)
+    return wanted.shape(declaration.name, data, wanted.order), others
 
 
-def _people_options(made: Declaration, told: Mapping[str, Any]) -> _PeopleOptions:
-    """What a call says of people. The share of a person's rows is what their weights make of truth values."""
-    found = _PeopleOptions(**{option: told[option] for option in PEOPLE if option in told})
-    if made.people == "share" and found.per_person == "mean":
-        return replace(found, per_person=None)
-    usual = getattr(made.reads, "weights", None)
-    return replace(found, weights=usual) if found.weights is None and usual is not None else found
-
-
-def _refuse_alone(told: Mapping[str, Any]) -> None:
-    """Without people there is nothing to weigh."""
+def _refuse_without_person(given: Mapping[str, Any]) -> None:
+    """Refuses options that only make sense with people."""
     for option in PEOPLE[1:]:
-        if told.get(option) is not None:
+        if given.get(option) is not None:
             fix = SURVEY if option == "weights" else ""
-            raise InvalidArgument(option, "left out without person=", checks.outline(told[option]), fix)
+            raise InvalidArgument(option, "left out without person=", checks.outline(given[option]), fix)
 
 
-def _usual(made: Declaration, by: Any) -> Any:
-    """The adjacency where none is given: in groups people come and go."""
-    default = next((option.default for option in made.options if option.name == "adjacency"), None)
+def _default_adjacency(declaration: Declaration, by: Any) -> Any:
+    """The adjacency if none is given. In groups people are added and removed."""
+    default = next((option.default for option in declaration.options if option.name == "adjacency"), None)
     return ADD_REMOVE if by is not None else default if isinstance(default, Adjacency) else SUBSTITUTE
 
 
-def _proved(made: Declaration, wanted: _PeopleOptions) -> None:
-    """Refuses what is not proved."""
-    if made.people == STATED:
+def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
+    """Refuses what is not proved for people, and options that contradict each other. Looks at no data."""
+    name, people, per_person, weights = declaration.name, declaration.people, wanted.per_person, wanted.weights
+    if people == STATED:
         fix = "State a sensitivity for people, and pass adjacency=SUBSTITUTE.by_person(...)."
-        raise InvalidArgument(
-            "person", f"left out: {made.name} takes the sensitivity of its value as an argument", "one", fix
-        )
-    if made.people is False:
-        instead = f"For people there is {INSTEAD[made.name]}. " if made.name in INSTEAD else ""
+        must = f"left out: {name} takes the sensitivity of its value as an argument"
+        raise InvalidArgument("person", must, "one", fix)
+    if people is False:
+        instead = f"For people there is {INSTEAD[name]}. " if name in INSTEAD else ""
         fix = f"{instead}Rows can be the unit: leave person out, and pass rows_per_person, the most rows of one person."
-        raise InvalidArgument("person", f"left out: {made.name} is not proved for people", "one", fix)
-    if made.people == "each" and wanted.per_person is None:
-        fix = "It says which number each person counts with, such as per_person='mean' for the mean of her rows."
-        raise InvalidArgument("per_person", f"given with person= for {made.name}", "nothing", fix)
-    if wanted.per_person is not None:
-        checks.choice("per_person", wanted.per_person, SHARES if made.people == "share" else HOWS)
-    if wanted.weights == "any" and "per_person" in options_of(made.people, made.reads):
+        raise InvalidArgument("person", f"left out: {name} is not proved for people", "one", fix)
+    if people == "each" and per_person is None:
+        fix = "It reduces each person's rows to one number: per_person='mean' takes their mean."
+        raise InvalidArgument("per_person", f"given with person= for {name}", "nothing", fix)
+    if per_person is not None:
+        checks.choice("per_person", per_person, SHARES if people == "share" else HOWS)
+    if weights == "any" and "per_person" in options_of(people, declaration.reads):
         fix = "It counts people in cells. For one number per person pass per_person='mean'."
-        raise InvalidArgument("weights", f"'people' or 'rows' for {made.name}", "'any'", fix)
+        raise InvalidArgument("weights", f"'people' or 'rows' for {name}", "'any'", fix)
+    if weights is not None and not (isinstance(weights, str) and weights in WEIGHTS):
+        raise InvalidArgument("weights", " or ".join(map(repr, WEIGHTS)), checks.outline(weights), SURVEY)
+    if (per_person == "last") != (wanted.order is not None):
+        got = "nothing" if wanted.order is None else "a column"
+        fix = "It is the column that says which row is the last."
+        raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
+    if weights == "rows" and wanted.at_most is None:
+        fix = "It is how many rows of one person count in full."
+        raise InvalidArgument("at_most", "given with weights='rows'", "nothing", fix)
+    if weights not in ("rows", "any") and wanted.at_most is not None:
+        must = "given with weights='rows' or weights='any', and only then"
+        raise InvalidArgument("at_most", must, checks.describe(wanted.at_most))
+    if wanted.at_most is not None:
+        checks.integer("at_most", wanted.at_most, least=1)
+    if per_person is not None and weights == "rows":
+        fix = "With one number per person, all people have the same weight."
+        raise InvalidArgument("weights", "left out with per_person", repr(weights), fix)
 
 
-def _owned(
-    made: Declaration,
-    arguments: tuple[Any, ...],
-    passed: Mapping[str, Any],
-    wanted: _PeopleOptions,
-    given: Mapping[str, Any],
-    by: Any,
+def _with_owners(
+    declaration: Declaration, call: Call, data: Mapping[str, Any], wanted: _PeopleOptions, by: Any
 ) -> Call:
-    """Data with owners in place of rows, and the adjacency by person."""
-    relation = checks.instance("adjacency", given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
-    if relation.person or any(map(_of_people, passed.values())):
-        fix = "Where the data say whose they are, leave person= out."
-        raise InvalidArgument("person", "said once", "twice", fix)
-    if given.get("rows_per_person", 1) != 1:
+    """The call on data whose rows have owners, under the adjacency by person."""
+    relation = checks.instance("adjacency", call.given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
+    if relation.person or any(map(_of_people, data.values())):
+        fix = "The data already say whose rows they are, so leave person= out."
+        raise InvalidArgument("person", "given once", "it twice", fix)
+    if call.given.get("rows_per_person", 1) != 1:
         fix = "However many rows a person has, they count as one; leave rows_per_person out."
-        rows = checks.describe(given["rows_per_person"])
-        raise InvalidArgument("rows_per_person", "1 where person is given", rows, fix)
-    how: EnterPeople = made.reads if isinstance(made.people, bool | str) else made.people
-    read = how.enter(passed, wanted.person, wanted.order, by)
+        rows = checks.describe(call.given["rows_per_person"])
+        raise InvalidArgument("rows_per_person", "1 if person is given", rows, fix)
+    how: EnterPeople = declaration.reads if isinstance(declaration.people, bool | str) else declaration.people
+    read = how.enter(data, wanted.person, wanted.order, by)
     order = None if wanted.order is None else ORDER
-    shaped = {key: _shaped(key, value, wanted, order) for key, value in read.arguments.items()}
-    own = {**given, "adjacency": relation.by_person(*read.table.unit.ids)}
-    return _renamed(made, arguments, own, shaped, read)
-
-
-def _of_people(value: Any) -> bool:
-    """Whether data say whose they are."""
-    return bool(getattr(value, "of_people", False))
-
-
-def _shaped(name: str, data: Any, wanted: _PeopleOptions, order: Any) -> Any:
-    """People's data with the weights, or the numbers per person, of the options; `order` names a column."""
-    if not _of_people(data):
-        return data
-    if wanted.per_person is not None:
-        if not hasattr(data, "per_person"):
-            raise InvalidArgument("per_person", f"left out: {name} is not one column of numbers", "given")
-        return data.per_person(wanted.per_person, order)
-    return data if wanted.weights is None else data.sharing(wanted.weights, wanted.at_most)
+    shaped = {key: wanted.shape(key, value, order) for key, value in read.arguments.items()}
+    call.given["adjacency"] = relation.by_person(*read.table.unit.ids)
+    return call.with_data(declaration.data, shaped, read)

@@ -60,7 +60,7 @@ class DrawLosses:
         key = (part.card.name, part.delta, draw.label, read)
         if key not in self._requests:
             self._requests[key] = self.session.complete(replace(part, unit=Fraction(1)).request(draw))
-        return self.session.loss_at(self._requests[key], part.epsilon(draw))
+        return self.session.loss_of(self._requests[key], part.epsilon(draw))
 
     def relative(self, part: Part) -> list[LinearLoss]:
         """The losses of the draws of a part, per unit."""

@@ -167,7 +167,7 @@ class PaidPlan:
     def _use(self, tree: Loss, request: Request) -> None:
         """Use up a loss before rows are read. A request that may cost more than it is refused here."""
         relation = self._session.adjacency
-        if not cost(self._session.loss_at(request), relation) <= cost(tree, relation):
+        if not cost(self._session.loss_of(request), relation) <= cost(tree, relation):
             raise UptackError(f"{request} may cost more than this plan has paid for it; no rows were read")
         with self._using:
             if self._left[tree] <= 0:

@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
-import inspect
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from uptack import checks, interrupts
 from uptack.discrete.histograms import as_crosstab
@@ -39,50 +37,18 @@ if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
+NAME_OPTIONS = "Name options."
 INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
 
 
-def checked(without_epsilon: Callable[..., object]) -> Callable[[Method], Method]:
-    """A method that names what is missing in a call, or is too much, in uptack's own errors.
-
-    A call without ε may have misspelt it, so its options are handed to `without_epsilon` first, which refuses them.
-    """
-
-    def decorate(method: Method) -> Method:
-        name, (_, *own) = method.__name__, inspect.signature(method).parameters.values()
-        known_names = {one.name for one in own}
-        places = [one.name for one in own if one.kind is one.POSITIONAL_OR_KEYWORD]
-        needed = [one.name for one in own if one.name in places and one.default is one.empty]
-        most = None if any(one.kind is one.VAR_POSITIONAL for one in own) else len(places)
-
-        @functools.wraps(method)
-        def call(session: Session, /, *arguments: Any, **options: Any) -> Any:
-            check_places(name, places, arguments, most)
-            placed(places, arguments, options)
-            if "epsilon" not in options:
-                without_epsilon(**{key: value for key, value in options.items() if key not in known_names})
-                raise InvalidArgument("epsilon", "given, such as epsilon=1", "nothing")
-            for place in needed[len(arguments) :]:
-                if place not in options:
-                    raise InvalidArgument(place, f"given to {name}", "nothing")
-            return method(session, *arguments, **options)
-
-        return cast(Method, call)
-
-    return decorate
-
-
-def _report_options(**options: Any) -> None:
-    """Refuse options that a report does not have."""
-    from uptack.report.profile import check_options  # which imports sessions
-
-    check_options(options, of_session=True)
-
-
 class Session:
-    """Releases from one table, paid from one budget. Made by `uptack.open`."""
+    """Releases from one table, paid from one budget. Made by `uptack.open`.
+
+    Every release function of columns is a method: `session.median("age", epsilon=1)`. Columns are named one by one or
+    in lists. `session.regression("cost", epsilon=1)` uses all other numeric columns as predictors, and
+    `session.regression("cost ~ log(age) + ward", epsilon=1)` those of the formula. `session.scatter(epsilon=1)` uses
+    all numeric columns, `session.synthetic(...)` all columns.
+    """
 
     def __init__(
         self,
@@ -212,17 +178,14 @@ class Session:
                 refusal = request.rehearse(self.source)
                 cost = request.cost if refusal is None else Privacy(0, 0, request.cost.adjacency)
                 error = "" if refusal is not None else expected_error(request, self.source.size)
-                tree = None if refusal is not None else self.loss_at(request)
+                tree = None if refusal is not None else self.loss_of(request)
                 lines.append(PlannedRelease(request, cost, refusal, error, tree))
         whole = total([line.cost.under(self.adjacency) for line in lines], self.adjacency)
         return Plan(tuple(lines), whole, self.remaining)
 
-    def loss_of(self, request: Request) -> Loss:
-        """An upper bound on the loss of a request, under the adjacency of this session."""
-        return self.loss_at(self.complete(request))
-
-    def loss_at(self, full: Request, epsilon: Fraction | None = None) -> Loss:
-        """The same for a complete request, at its own ε or at another one."""
+    def loss_of(self, request: Request, epsilon: Fraction | None = None) -> Loss:
+        """An upper bound on the loss of a request, under the adjacency of this session, at its own ε or another one."""
+        full = self.complete(request)
         cost = full.cost if epsilon is None else Privacy(epsilon, full.cost.exact_delta, full.cost.adjacency)
         if cost.adjacency == self.adjacency:
             return full.loss(cost, self.source.size)
@@ -245,141 +208,82 @@ class Session:
         waiting = list(requests)
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
-    @checked(functools.partial(Request, "count"))
-    def count(self, *columns: str, epsilon: Any, **options: Any) -> Made:
-        """How many rows are true in a column of truth values; without one, how many rows there are.
-
-        With `by=`, how many in each group.
-        """
-        return self.run(Request("count", *columns, epsilon=epsilon, **options))
-
-    @checked(functools.partial(Request, "histogram"))
-    def histogram(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
+    def histogram(self, *columns: str | Iterable[str], **options: Any) -> Made:
         """How often each value of a column occurs, or each combination of values of several: `uptack.histogram`.
 
         Of several columns it is `count(by=columns)`, with `groups=` for public combinations, or `delta=` to find those
         that are frequent.
         """
-        named = spread(columns)
-        if len(named) < 2:
-            return self.run(Request("histogram", *named, epsilon=epsilon, **options))
-        return self.run(Request("count", by=columns_of("histogram", named, options), epsilon=epsilon, **options))
+        names = spread(columns)
+        if len(names) < 2:
+            return self.run(Request("histogram", *names, **options))
+        return self.run(Request("count", by=group_columns("histogram", names, options), **options))
 
-    @checked(functools.partial(Request, "count"))
     def crosstab(
-        self,
-        rows: str | Iterable[str] | None = None,
-        columns: str | None = None,
-        *others: str,
-        epsilon: Any,
-        **options: Any,
+        self, rows: str | Iterable[str] | None = None, columns: str | None = None, *others: str, **options: Any
     ) -> Made:
         """Counts by two columns, as a two-way table: those of `histogram(rows, columns)`, for the same ε."""
-        named = spread(name for name in (rows, columns, *others) if name is not None)
-        if len(named) != 2:
-            fix = "For more of them there is histogram." if len(named) > 2 else ""
-            raise WrongArguments("crosstab", "2 columns", len(named), fix)
-        by = columns_of("crosstab", named, options)
-        return as_crosstab(self.run(Request("count", by=by, epsilon=epsilon, **options)))
+        names = spread(name for name in (rows, columns, *others) if name is not None)
+        if len(names) != 2:
+            fix = "For more of them there is histogram." if len(names) > 2 else ""
+            raise WrongArguments("crosstab", "2 columns", len(names), fix)
+        return as_crosstab(self.run(Request("count", by=group_columns("crosstab", names, options), **options)))
 
-    @checked(functools.partial(Request, "count"))
-    def margins(
-        self, *columns: str | Iterable[str], which: int = 1, epsilon: Any, delta: Any = 0, **options: Any
-    ) -> dict[tuple[str, ...], Made]:
+    def margins(self, *columns: str | Iterable[str], which: int = 1, **options: Any) -> dict[tuple[str, ...], Made]:
         """The counts of all combinations of `which` columns out of several: one table each, for one ε in all.
 
         **Theorem.** (ε, δ)-differentially private: each of the k tables has ε/k and δ/k, and their losses add up.
         """
-        named = columns_of("margins", spread(columns), options)
-        if not named:
+        names = group_columns("margins", spread(columns), options)
+        if not names:
             raise WrongArguments("margins", "1 or more columns", 0)
-        size = checks.integer("which", which, least=1)
-        chosen = list(itertools.combinations(named, size))
-        if not chosen:
-            raise InvalidArgument("which", f"at most the number of columns, {len(named)}", which)
-        share = {"epsilon": checks.epsilon(epsilon) / len(chosen)}
-        chance = checks.delta("delta", 0 if delta is None else delta)
-        share |= {"delta": chance / len(chosen)} if chance else {}
-        requests = [Request("count", by=list(names), **share, **options) for names in chosen]
-        self.plan(requests)  # whatever is wrong with one of them is said before the first is paid for
-        return {names: self.run(request) for names, request in zip(chosen, requests, strict=True)}
-
-    @checked(functools.partial(Request, "regression"))
-    def regression(
-        self,
-        y: str | None = None,
-        x: str | Iterable[str] | None = None,
-        *others: str,
-        epsilon: Any,
-        **options: Any,
-    ) -> Made:
-        """A linear regression of one column on others, or on all other numeric ones: `uptack.linear_regression`.
-
-        `y` may be a formula, which names all columns: "cost ~ log(age) + ward". A column of texts is a category. Its
-        levels are given in `levels=` or in the schema of the file, or found for a part of ε with `delta=`.
-        """
-        if y is None and options.get("formula") is None:
-            raise InvalidArgument("y", "given if there is no formula", "nothing", "It names the response.")
-        if is_formula(self, y) and x is None:
-            return self.run(formula_request("regression", y, epsilon=epsilon, **options))
-        named = () if y is None else (y, *self.predictors(y, x, *others))
-        return self.run(Request("regression", *named, epsilon=epsilon, **options))
-
-    @checked(functools.partial(Request, "shortcut_regression"))
-    def shortcut_regression(
-        self, y: str, x: str | Iterable[str] | None = None, *others: str, epsilon: Any, **options: Any
-    ) -> Made:
-        """The same by `uptack.shortcut_regression`."""
-        named = (y, *self.predictors(y, x, *others))
-        return self.run(Request("shortcut_regression", *named, epsilon=epsilon, **options))
-
-    @checked(functools.partial(Request, "synthetic"))
-    def synthetic(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
-        """Synthetic rows of columns, or of all of them: `uptack.synthetic`."""
-        return self.run(Request("synthetic", *(spread(columns) or self.source.kinds), epsilon=epsilon, **options))
-
-    @checked(functools.partial(Request, "scatter"))
-    def scatter(self, *columns: str | Iterable[str], epsilon: Any, **options: Any) -> Made:
-        """A centre and a robust scatter matrix of columns, or of all numeric ones: `uptack.scatter`."""
-        return self.run(Request("scatter", *(spread(columns) or self.numeric), epsilon=epsilon, **options))
-
-    @checked(functools.partial(Request, "robust_regression"))
-    def robust_regression(
-        self, y: str, x: str | Iterable[str] | None = None, *others: str, epsilon: Any, **options: Any
-    ) -> Made:
-        """The same by `uptack.hampel_regression`."""
-        named = (y, *self.predictors(y, x, *others))
-        return self.run(Request("robust_regression", *named, epsilon=epsilon, **options))
+        tables = list(itertools.combinations(names, checks.integer("which", which, least=1)))
+        if not tables:
+            raise InvalidArgument("which", f"at most the number of columns, {len(names)}", which)
+        whole = Request("count", by=names, **options).cost
+        each = {"epsilon": checks.epsilon(whole.exact_epsilon) / len(tables)}
+        each |= {} if whole.pure else {"delta": whole.exact_delta / len(tables)}
+        requests = [Request("count", by=list(table), **{**options, **each}) for table in tables]
+        self.plan(requests)  # refuses what is wrong with any of them before the first is paid for
+        return {table: self.run(request) for table, request in zip(tables, requests, strict=True)}
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
-        """The release function of that name, of the named columns: `session.median("age", epsilon=1)`."""
+        """The release function of that name, for the named columns: `session.median("age", epsilon=1)`."""
         declaration = _find(name, in_tables, "session")
-        own = [option.name for option in declaration.options if option.positional]
 
         @functools.wraps(declaration.function)
         def call(*columns: Any, **options: Any) -> Made:
-            if "formula" in declaration.allowed and len(columns) == 1 and is_formula(self, columns[0]):
-                return self.run(formula_request(name, columns[0], **options))
-            columns = spread(columns)
-            named = tuple(itertools.takewhile(lambda column: isinstance(column, str), columns))
-            values = columns[len(named) :]
-            if values and not own:
-                raise InvalidArgument("columns", "names of columns", checks.describe(values[0]))
-            check_places(f"{name}, after the names of columns,", own, values, len(own))
-            return self.run(Request(name, *named, **placed(own, values, options), **options))
+            return self.run(self._request(name, declaration, columns, options))
 
         return call
+
+    def _request(self, name: str, declaration: Declaration, given: Sequence[Any], options: dict[str, Any]) -> Request:
+        """The request of a call: names of columns or a formula, then positional options."""
+        reads, own = declaration.reads, _positional(declaration)
+        if reads.shape == "design":
+            given = (*given, *(value for key in ("y", "x") if (value := options.pop(key, None)) is not None))
+        given = spread(given)
+        if "formula" in declaration.allowed and len(given) == 1 and is_formula(self, given[0]):
+            if options.get("formula") is not None:
+                raise InvalidArgument("formula", "given once", "two formulas")
+            return Request(name, **{**options, "formula": given[0]})
+        names = tuple(itertools.takewhile(lambda column: isinstance(column, str), given))
+        values = given[len(names) :]
+        if values and not own:
+            raise InvalidArgument("columns", "names of columns", checks.describe(values[0]))
+        placed = checks.positional(f"{name}, after the names of columns,", own, values, options, fix=NAME_OPTIONS)
+        if reads.shape == "design" and len(names) == 1 and options.get("formula") is None:
+            names += self.predictors(names[0])
+        if reads.shape == "columns" and reads.most is None and not names:
+            names = tuple(self.source.kinds) if "text" in reads.kinds else self.numeric
+        return Request(name, *names, **placed, **options)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_names(in_tables)]
 
-    def predictors(self, y: str, x: str | Iterable[str] | None, *others: str) -> tuple[str, ...]:
-        """The predictors of y: as named, one by one or in a list, or all other columns of numbers."""
-        if x is None:
-            return tuple(name for name in self.numeric if name != y)
-        if not isinstance(x, Iterable):
-            raise InvalidArgument("x", "names of columns", checks.describe(x))
-        return (x, *others) if isinstance(x, str) else (*x, *others)
+    def predictors(self, y: str) -> tuple[str, ...]:
+        """All numeric columns but y."""
+        return tuple(name for name in self.numeric if name != y)
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -441,12 +345,16 @@ class Session:
 
     # ------------------------------------------------------------------------------------------- how it is displayed
 
-    @checked(_report_options)
-    def report(self, *, epsilon: Any, **options: Any) -> Any:
+    def report(self, *arguments: Any, **options: Any) -> Any:
         """A private profile of the whole table, paid from this session's budget: `uptack.report`, with its options."""
         from uptack.report import report  # which imports sessions
+        from uptack.report.profile import check_options
 
-        return report(self, epsilon=epsilon, **options)
+        checks.positional("report", (), arguments, options, fix=NAME_OPTIONS)
+        check_options(options, of_session=True)
+        if "epsilon" not in options:
+            raise InvalidArgument("epsilon", "given, such as epsilon=1", "nothing")
+        return report(self, **options)
 
     def _size(self) -> str:
         """The number of rows or people, if it is public, and the adjacency."""
@@ -518,12 +426,12 @@ class SessionColumn:
     def __getattr__(self, name: str) -> Callable[..., Made]:
         """The release function of that name for this column: any that `uptack.registry` has for one column."""
         declaration = _find(name, of_columns, "column")
-        own = [option.name for option in declaration.options if option.positional]
 
         @functools.wraps(declaration.function)
         def call(*values: Any, **options: Any) -> Made:
-            check_places(f"{name} of a column", own, values, len(own))
-            return self._session.run(Request(name, self._name, **placed(own, values, options), **options))
+            own, what = _positional(declaration), f"{name} of a column"
+            placed = checks.positional(what, own, values, options, fix=NAME_OPTIONS)
+            return self._session.run(Request(name, self._name, **placed, **options))
 
         return call
 
@@ -547,28 +455,16 @@ def _find(name: str, where: Callable[[Declaration], bool], whose: str) -> Declar
             return find(name, where)
     except InvalidArgument:
         pass
-    near = difflib.get_close_matches(name, _names(where), n=1)
-    raise AttributeError(f"a {whose} has no {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    hint = checks.did_you_mean(name, _names(where))
+    raise AttributeError(f"a {whose} has no {name!r}.{hint and ' '}{hint}")
 
 
-def check_places(what: str, places: Sequence[str], values: Sequence[Any], most: int | None) -> None:
-    """Refuse more positional arguments than there are places for; None is for any number of them."""
-    if most is not None and len(values) > most:
-        number = f"{most} positional argument{'s' if most != 1 else ''} ({', '.join(places)})"
-        raise WrongArguments(what, number if most else "no positional arguments", len(values), "Name options.")
+def _positional(declaration: Declaration) -> list[str]:
+    return [option.name for option in declaration.options if option.positional]
 
 
-def placed(own: Sequence[str], values: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Positional arguments by their names. One that is named too is refused."""
-    found = dict(zip(own, values, strict=False))
-    for name in found:
-        if name in options:
-            raise InvalidArgument(name, "given once", f"it by place and as {name}=")
-    return found
-
-
-def columns_of(what: str, named: Sequence[Any], options: dict[str, Any]) -> list[str]:
-    """The columns of a table of counts, which are its groups. It has no other `by`: None is taken out of `options`."""
+def group_columns(what: str, named: Sequence[Any], options: dict[str, Any]) -> list[str]:
+    """The columns whose combinations are counted. Another `by` is refused, and `by=None` is removed."""
     by = options.pop("by", None)
     if by is not None:
         fix = f"Pass its columns to {what} beside the others."
@@ -580,22 +476,20 @@ def columns_of(what: str, named: Sequence[Any], options: dict[str, Any]) -> list
 
 
 def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
-    """Names of columns one by one, where some are in a list or a tuple.
+    """Names of columns one by one, where some are in a list.
 
-    >>> spread(("cost", ["age", "wait"])), spread(("cost", "age"))
-    (('cost', 'age', 'wait'), ('cost', 'age'))
+    >>> spread(("cost", ["age", "wait"])), spread(("cost", "age")), spread(("cost", [0.5]))
+    (('cost', 'age', 'wait'), ('cost', 'age'), ('cost', [0.5]))
     """
-    listed = [c if isinstance(c, list | tuple) and c and all(isinstance(n, str) for n in c) else (c,) for c in columns]
-    return tuple(itertools.chain.from_iterable(listed))
+    return tuple(itertools.chain.from_iterable(_names_in(column) for column in columns))
+
+
+def _names_in(column: Any) -> Sequence[Any]:
+    listed = isinstance(column, Collection) and not isinstance(column, str) and getattr(column, "ndim", 1) == 1
+    names = tuple(column) if listed else ()
+    return names if names and all(isinstance(name, str) for name in names) else (column,)
 
 
 def is_formula(session: Session, first: object) -> bool:
     """Whether a first argument is a formula such as "cost ~ age" and not the name of a column."""
     return isinstance(first, str) and "~" in first and first not in session.source.kinds
-
-
-def formula_request(statistic: str, text: object, /, **options: Any) -> Request:
-    """The request of a function whose first argument is a formula."""
-    if options.get("formula") is not None:
-        raise InvalidArgument("formula", "given once", "two formulas")
-    return Request(statistic, **{**options, "formula": text})

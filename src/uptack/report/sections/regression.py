@@ -30,7 +30,7 @@ def ask(session: Session, target: str, epsilon: Fraction) -> list[Request]:
     known(target, session.source.kinds, NUMERIC)
     levels = {name: len(session.schema.levels(name)) for name in session.texts}
     texts = (name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
-    predictors = (*session.predictors(target, None), *texts)
+    predictors = (*session.predictors(target), *texts)
     if not predictors:
         raise InvalidArgument("target", "one of several columns of numbers", repr(target))
     return [Request("regression", target, *predictors, epsilon=epsilon)]

@@ -1,0 +1,1 @@
+"""`uptack serve`: analysts ask, and the curator's budget answers."""

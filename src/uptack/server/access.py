@@ -1,0 +1,158 @@
+"""Who asks, and how much: tokens, cookies, a trusted proxy, forged requests, and limits per caller."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from uptack.server.config import ServerConfig
+from uptack.server.release_store import ReleaseStore, fingerprint
+from uptack.server.service import Caller, Refused
+
+COOKIE = "uptack"
+COOKIE_DAYS = 0.5
+"""How long a browser stays signed in."""
+LINK_DAYS = 1 / 24
+"""How long a one-time link is good for."""
+FORM_TOKEN = "form_token"
+"""The field of a form that shows that the page was ours."""
+BURST = 5.0
+"""Seconds' worth of requests that may come at once."""
+
+
+class Limits:
+    """How many requests a caller may send per second, and how many releases may be computed for her at once."""
+
+    def __init__(self, per_second: float, at_once: int) -> None:
+        self._rate, self._most, self._lock = per_second, at_once, threading.Lock()
+        self._allowance: dict[str, tuple[float, float]] = {}
+        self._running: dict[str, int] = {}
+
+    def count(self, who: str) -> None:
+        """Count a request. Raises 429 if there are too many."""
+        now, full = time.monotonic(), self._rate * BURST
+        with self._lock:
+            if len(self._allowance) > 10_000:  # callers who have not been seen for a while have their full allowance
+                self._allowance = {k: v for k, v in self._allowance.items() if now - v[1] < BURST}
+            left, last = self._allowance.get(who, (full, now))
+            left = min(full, left + (now - last) * self._rate)
+            self._allowance[who] = (max(left - 1, 0.0), now)
+        if left < 1:
+            raise Refused(429, "too many requests; wait a second")
+
+    @contextmanager
+    def running(self, who: str) -> Iterator[None]:
+        """Hold one of the caller's places for releases."""
+        with self._lock:
+            if self._running.get(who, 0) >= self._most:
+                raise Refused(429, f"{self._most} of your releases are being computed; wait for one of them")
+            self._running[who] = self._running.get(who, 0) + 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[who] -= 1
+                if not self._running[who]:
+                    del self._running[who]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A caller, and what a form of hers must carry; None where no browser adds credentials by itself."""
+
+    caller: Caller
+    form_token: str | None
+
+
+class Access:
+    """Finds out who asks. Secrets are compared by their hashes, and are never logged."""
+
+    def __init__(self, config: ServerConfig, store: ReleaseStore, limits: Limits) -> None:
+        self._config, self._store, self._limits = config, store, limits
+        if not store.setting("secret"):
+            store.set("secret", secrets.token_urlsafe(32))
+        self._secret = store.setting("secret").encode()
+
+    def visit(self, request: HttpRequest) -> Visit:
+        """The caller of a request, which is counted. Raises 401 if nobody is signed in, 429 after too many requests."""
+        try:
+            visit = self._visit(request)
+        except Refused:
+            self._limits.count(f"address {request.client.host if request.client else ''}")
+            raise
+        self._limits.count(visit.caller.name)
+        return visit
+
+    def _visit(self, request: HttpRequest) -> Visit:
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        if scheme:
+            token = self._store.token(secret.strip()) if scheme.lower() == "bearer" else None
+            if token is None or token.purpose != "token":
+                raise Refused(401, "this token is not valid: it may be mistyped, expired or revoked")
+            return Visit(Caller(token.name, token.role, token.datasets), None)
+        if (name := self._proxied(request)) is not None:
+            role = "curator" if name in self._config.proxy_curators else "analyst"
+            return Visit(Caller(name, role), self._form_token(f"proxy {name}"))
+        cookie = request.cookies.get(COOKIE, "")
+        token = self._store.token(cookie) if cookie else None
+        if token is None or token.purpose != "cookie":
+            raise Refused(401, "sign in first")
+        return Visit(Caller(token.name, token.role, token.datasets), self._form_token(token.hash))
+
+    def _proxied(self, request: HttpRequest) -> str | None:
+        """The name that the reverse proxy vouches for. From another address the header counts for nothing."""
+        header, client = self._config.proxy_header, request.client
+        if header is None or client is None or client.host not in self._config.proxy_addresses:
+            return None
+        name = request.headers.get(header, "")
+        return name if 0 < len(name) <= 200 and name.isprintable() else None
+
+    def _form_token(self, identity: str) -> str:
+        return hmac.new(self._secret, f"form {identity}".encode(), hashlib.sha256).hexdigest()
+
+    def check_form(self, visit: Visit, sent: str) -> None:
+        """Refuse a form that another site has sent in the caller's name."""
+        if visit.form_token is None or not hmac.compare_digest(visit.form_token, sent):
+            raise Refused(403, "this form has expired; load the page again")
+
+    def check_curator(self, visit: Visit) -> Caller:
+        """The caller, if she is the curator."""
+        if visit.caller.role != "curator":
+            raise Refused(403, "this is for the curator")
+        return visit.caller
+
+    def enter(self, secret: str) -> tuple[str, Caller] | None:
+        """The cookie for a token, or for a one-time link, which is used up; None if it is not valid."""
+        token = self._store.use(secret) or self._store.token(secret)
+        if token is None or token.purpose == "cookie":
+            return None
+        left = (token.expires - time.time()) / 86_400
+        days = COOKIE_DAYS if token.purpose == "link" else min(COOKIE_DAYS, left)
+        cookie = self._store.issue(token.name, token.role, token.datasets, days=days, purpose="cookie")
+        return cookie, Caller(token.name, token.role, token.datasets)
+
+    def leave(self, request: HttpRequest) -> None:
+        """Revoke the cookie of a browser."""
+        if cookie := request.cookies.get(COOKIE):
+            self._store.revoke(fingerprint(cookie))
+
+    def set_cookie(self, response: Response, cookie: str) -> None:
+        """Send a cookie that scripts can't read and other sites can't use."""
+        secure = self._config.certificate is not None
+        response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure, path="/")
+
+
+async def read_form(request: HttpRequest) -> dict[str, list[str]]:
+    """The fields of a form."""
+    body = await request.body()
+    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=2000)

@@ -1,0 +1,352 @@
+"""The HTTP API. A release function that is declared is an endpoint, with the JSON Schema of its options.
+
+GET  /api/datasets                                  data sets, each with its public face
+GET  /api/datasets/{dataset}
+POST /api/datasets/{dataset}/plans/{statistic}      free: price, expected error, whether ⊥ is certain
+POST /api/datasets/{dataset}/releases/{statistic}   dry run, debit, read, store, answer
+POST /api/datasets/{dataset}/examples/{statistic}   free: the same on made-up rows
+GET  /api/releases, /api/releases/{id}              the caller's own
+GET  /api/releases/{id}/at?x=1&x=2                  values of a released function
+GET  /api/datasets/{dataset}/ledger                 entries and the head of the chain
+POST /api/releases/{id}/decision, /api/datasets/{dataset}/pause, /allowances, /api/tokens      the curator's
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+
+from uptack import checks
+from uptack.errors import BudgetExceeded, InvalidArgument, LedgerError, UptackError
+from uptack.labels import json_text
+from uptack.release import NoReply
+from uptack.server.access import Access, Limits
+from uptack.server.release_store import Record
+from uptack.server.service import REPORT, Caller, Refused, Service
+from uptack.wire import answers
+from uptack.wire.requests import NUMBER, read_object, request_schema
+
+Handler = Callable[..., Awaitable[Response]]
+
+PATIENCE = 25.0
+"""Seconds that a request waits for its answer. After that the client asks for the release by its id."""
+MOST_DAYS = 3650
+KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
+    "description": "A request that is sent again with the same key is the same request: it is charged once.",
+}
+REPORT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["options"],
+    "additionalProperties": False,
+    "properties": {
+        "where": {"type": "array", "items": {"type": ["string", "object"]}},
+        "options": {
+            "type": "object",
+            "required": ["epsilon"],
+            "additionalProperties": False,
+            "properties": {
+                "epsilon": NUMBER,
+                "delta": NUMBER,
+                "columns": {"type": "array", "items": {"type": "string"}},
+                "title": {"type": "string"},
+                "target": {"type": "string"},
+                "correlations": {"type": "boolean"},
+            },
+        },
+    },
+}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"description": text}
+    for status, text in {
+        400: "The body is not JSON.",
+        401: "Nobody is signed in.",
+        403: "Not for this caller.",
+        404: "There is no such thing, or it is not for this caller.",
+        409: "The budget or the state does not allow it.",
+        413: "The request is too large.",
+        422: "The request is wrong. Nothing was spent.",
+        423: "The curator has paused this data set.",
+        429: "Too many requests.",
+        503: "The server is shutting down, or its store does not answer.",
+    }.items()
+}
+
+
+def as_json(content: Any, status: int = 200) -> Response:
+    """A reply in JSON."""
+    return Response(json_text(content), status, media_type="application/json")
+
+
+def as_error(error: UptackError) -> Response:
+    """An error of the dry run, which is a function of the request and of public facts."""
+    if isinstance(error, LedgerError):  # its text names files of the server
+        error = Refused(503, "the ledger does not answer; ask again later")
+    status = error.status if isinstance(error, Refused) else 409 if isinstance(error, BudgetExceeded) else 422
+    make, arguments, *_ = error.__reduce__()  # type: ignore[misc]
+    told: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
+    if type(error).__module__ == "uptack.errors" and make is type(error):
+        told["arguments"] = answers.encode([one if _sendable(one) else str(one) for one in arguments])
+    reply = as_json({"error": told}, status)
+    if status == 401:
+        reply.headers["WWW-Authenticate"] = "Bearer"
+    if status in (429, 503):
+        reply.headers["Retry-After"] = "1"
+    return reply
+
+
+def _sendable(value: object) -> bool:
+    try:
+        answers.dumps(value)
+    except (UptackError, ValueError):
+        return False
+    return True
+
+
+async def read_json(request: HttpRequest) -> Any:
+    """The body as JSON."""
+    try:
+        return json.loads(await request.body())
+    except (ValueError, RecursionError):
+        raise Refused(400, "the body must be JSON in UTF-8") from None
+
+
+def outcome(record: Record | NoReply) -> dict[str, Any]:
+    """A release as a client sees it: its record and, if there is one, its answer, for programs and for people."""
+    if isinstance(record, NoReply):
+        return {"id": None, "state": "answered", "answer": answers.encode(record), "result": record.to_dict()}
+    if record.state != "answered":
+        return {**record.to_dict(), "answer": None, "result": None}
+    made = answers.loads(record.answer)
+    return {**record.to_dict(), "answer": json.loads(record.answer), "result": made.to_dict()}
+
+
+class Asking:
+    """Ask for a release, and wait for its answer until its time slot ends: for the API and for pages."""
+
+    def __init__(self, service: Service, limits: Limits) -> None:
+        self._service, self._limits = service, limits
+
+    async def __call__(self, caller: Caller, dataset: str, statistic: str, body: Any, key: str) -> Record | NoReply:
+        """The record of a release, or ⊥ that costs nothing. A record may still be running."""
+        with self._limits.running(caller.name):
+            made = await run_in_threadpool(self._service.ask, caller, dataset, statistic, body, key)
+            return made if isinstance(made, NoReply) else await self.finished(caller, made)
+
+    async def finished(self, caller: Caller, record: Record) -> Record:
+        """The record when its answer may be seen, or as it is after `PATIENCE`."""
+        patience = time.time() + PATIENCE
+        running = self._service.running(record)
+        if running is not None:
+            waiting = asyncio.wrap_future(running)
+            await asyncio.wait([waiting], timeout=PATIENCE)
+        made = await run_in_threadpool(self._service.release, caller, record.id)
+        if made.state == "running" and made.due < patience:
+            await asyncio.sleep(max(0.0, made.due - time.time()))
+            made = await run_in_threadpool(self._service.release, caller, record.id)
+        return made
+
+
+def router(service: Service, access: Access, asking: Asking) -> APIRouter:
+    """All endpoints."""
+    api = APIRouter(prefix="/api", responses=ERRORS)
+
+    def endpoint(
+        method: str, path: str, summary: str, schema: dict[str, Any] | None = None, key: bool = False
+    ) -> Callable[[Handler], Handler]:
+        extra: dict[str, Any] = {"parameters": [KEY]} if key else {}
+        if schema is not None:
+            extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+
+        def add(handler: Handler) -> Handler:
+            api.add_api_route(path, handler, methods=[method], summary=summary, openapi_extra=extra or None)
+            return handler
+
+        return add
+
+    @endpoint("GET", "/datasets", "Data sets with their public faces")
+    async def datasets(request: HttpRequest) -> Response:
+        caller = access.visit(request).caller
+        names = [name for name in service.datasets if caller.sees(name)]
+        return as_json([await run_in_threadpool(service.face, caller, name) for name in names])
+
+    @endpoint("GET", "/datasets/{dataset}", "The public face of a data set")
+    async def face(request: HttpRequest, dataset: str) -> Response:
+        return as_json(await run_in_threadpool(service.face, access.visit(request).caller, dataset))
+
+    @endpoint("GET", "/datasets/{dataset}/ledger", "Entries of the ledger, and the head of its chain")
+    async def ledger(request: HttpRequest, dataset: str) -> Response:
+        caller = access.visit(request).caller
+        book = service.dataset(caller, dataset).ledger
+
+        def read() -> Any:
+            head = book.head()
+            lines = [line for line in book.entries() if caller.role == "curator" or line.analyst == caller.name]
+            return {
+                "head": {"number": head.number, "hash": head.hash},
+                "remaining": book.remaining(caller.analyst or None).to_dict(),
+                "entries": [line.to_dict() for line in lines],
+            }
+
+        return as_json(await run_in_threadpool(read))
+
+    @endpoint("GET", "/releases", "The caller's releases; all of them for the curator")
+    async def releases(request: HttpRequest) -> Response:
+        caller = access.visit(request).caller
+        whose = None if caller.role == "curator" else caller.name
+        found = await run_in_threadpool(service.store.listed, whose)
+        return as_json([one.to_dict() for one in found if caller.sees(one.dataset)])
+
+    @endpoint("GET", "/releases/{id}", "One release with its answer")
+    async def one_release(request: HttpRequest, id: str) -> Response:
+        caller = access.visit(request).caller
+        record = await run_in_threadpool(service.release, caller, id)
+        return as_json(outcome(record), 202 if record.state in ("running", "waiting") else 200)
+
+    at_points = [
+        {"name": "x", "in": "query", "required": True, "schema": {"type": "array", "items": {"type": "number"}}}
+    ]
+
+    async def at(request: HttpRequest, id: str) -> Response:
+        caller = access.visit(request).caller
+        try:
+            points = [float(text) for text in request.query_params.getlist("x")]
+        except ValueError:
+            raise InvalidArgument("x", "numbers", "another text") from None
+        return as_json({"x": points, "value": await run_in_threadpool(service.at, caller, id, points)})
+
+    api.add_api_route(
+        "/releases/{id}/at", at, methods=["GET"], summary="Values of a released function",
+        openapi_extra={"parameters": at_points},
+    )  # fmt: skip
+
+    # ------------------------------------------------------------------------------------------------ one per statistic
+
+    def statistic_endpoints(name: str, schema: dict[str, Any], summary: str) -> None:
+        @endpoint("POST", f"/datasets/{{dataset}}/plans/{name}", f"Plan: {summary}", schema)
+        async def plan(request: HttpRequest, dataset: str) -> Response:
+            caller, body = access.visit(request).caller, await read_json(request)
+            made = await run_in_threadpool(service.plan, caller, dataset, name, body)
+            lines = [[line.cost, line.refusal, line.error, line.loss] for line in made.releases]
+            return as_json({**made.to_dict(), "affordable": made.affordable, "lines": answers.encode(lines)})
+
+        @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, key=True)
+        async def release(request: HttpRequest, dataset: str) -> Response:
+            caller, body = access.visit(request).caller, await read_json(request)
+            key = request.headers.get("idempotency-key") or secrets.token_urlsafe(16)
+            made = await asking(caller, dataset, name, body, key)
+            waits = isinstance(made, Record) and made.state in ("running", "waiting")
+            return as_json(outcome(made), 202 if waits else 200)
+
+        if name == REPORT:
+            return
+
+        @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
+        async def example(request: HttpRequest, dataset: str) -> Response:
+            caller, body = access.visit(request).caller, await read_json(request)
+            made = await run_in_threadpool(service.try_out, caller, dataset, name, body)
+            return as_json({"answer": answers.encode(made), "result": made.to_dict()})
+
+    for name, declaration in service.statistics().items():
+        statistic_endpoints(name, request_schema(declaration), declaration.summary)
+    statistic_endpoints(REPORT, REPORT_SCHEMA, "A private report of all columns.")
+
+    # ------------------------------------------------------------------------------------------------- for the curator
+
+    decision = {
+        "type": "object", "required": ["approve"], "additionalProperties": False,
+        "properties": {"approve": {"type": "boolean"}},
+    }  # fmt: skip
+
+    @endpoint("POST", "/releases/{id}/decision", "Approve or refuse a request that waits", decision)
+    async def decide(request: HttpRequest, id: str) -> Response:
+        caller = access.check_curator(access.visit(request))
+        body = read_object("the request", await read_json(request), ("approve",))
+        approve = checks.instance("approve", body.get("approve"), bool, "true or false")
+        return as_json((await run_in_threadpool(service.decide, caller, id, approve)).to_dict())
+
+    pausing = {
+        "type": "object", "required": ["paused"], "additionalProperties": False,
+        "properties": {"paused": {"type": "boolean"}},
+    }  # fmt: skip
+
+    @endpoint("POST", "/datasets/{dataset}/pause", "Pause a data set, or let it go on", pausing)
+    async def pause(request: HttpRequest, dataset: str) -> Response:
+        caller = access.check_curator(access.visit(request))
+        service.dataset(caller, dataset)
+        body = read_object("the request", await read_json(request), ("paused",))
+        paused = checks.instance("paused", body.get("paused"), bool, "true or false")
+        await run_in_threadpool(service.pause, dataset, paused)
+        return as_json({"paused": paused})
+
+    grant = {
+        "type": "object", "required": ["analyst", "epsilon"], "additionalProperties": False,
+        "properties": {"analyst": {"type": "string"}, "epsilon": NUMBER, "delta": NUMBER},
+    }  # fmt: skip
+
+    @endpoint("POST", "/datasets/{dataset}/allowances", "Grant an analyst an allowance", grant)
+    async def allow(request: HttpRequest, dataset: str) -> Response:
+        caller = access.check_curator(access.visit(request))
+        book = service.dataset(caller, dataset).ledger
+        body = read_object("the request", await read_json(request), ("analyst", "epsilon", "delta"))
+        analyst = checks.instance("analyst", body.get("analyst"), str, "a name")
+        given: Any = (body.get("epsilon"), body.get("delta", 0))
+        return as_json((await run_in_threadpool(book.allow, analyst, *given)).to_dict())
+
+    token_schema = {
+        "type": "object", "required": ["name"], "additionalProperties": False,
+        "properties": {
+            "name": {"type": "string", "minLength": 1, "maxLength": 200},
+            "role": {"type": "string", "enum": ["analyst", "curator"]},
+            "datasets": {"type": "array", "items": {"type": "string"}},
+            "days": {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_DAYS},
+        },
+    }  # fmt: skip
+
+    @endpoint("POST", "/tokens", "A new token. It is shown once", token_schema)
+    async def issue(request: HttpRequest) -> Response:
+        access.check_curator(access.visit(request))
+        body = read_object("the request", await read_json(request), ("name", "role", "datasets", "days"))
+        secret = await run_in_threadpool(lambda: issue_token(service, body))
+        return as_json({"token": secret}, 201)
+
+    @endpoint("GET", "/tokens", "Tokens, without their secrets")
+    async def tokens(request: HttpRequest) -> Response:
+        access.check_curator(access.visit(request))
+        return as_json([vars(one) for one in await run_in_threadpool(service.store.tokens)])
+
+    @endpoint("DELETE", "/tokens/{hash}", "Revoke a token")
+    async def revoke(request: HttpRequest, hash: str) -> Response:
+        access.check_curator(access.visit(request))
+        if not await run_in_threadpool(service.store.revoke, hash):
+            raise Refused(404, "there is no such token, or it was revoked already")
+        return as_json({"revoked": True})
+
+    return api
+
+
+def issue_token(service: Service, body: Any) -> str:
+    """A new token for an analyst or a curator."""
+    name = checks.instance("name", body.get("name"), str, "a name")
+    if not 0 < len(name) <= 200 or not name.isprintable():
+        raise InvalidArgument("name", "1 to 200 printable characters", "another text")
+    role: Any = checks.choice("role", body.get("role", "analyst"), ("analyst", "curator"))
+    listed = checks.instance("datasets", body.get("datasets", ["*"]), list, "a list of data sets")
+    for one in listed:
+        if one != "*" and one not in service.datasets:
+            raise InvalidArgument("datasets", f"among {', '.join(service.datasets)}", checks.describe(one))
+    days = body.get("days", 90)
+    if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= MOST_DAYS:
+        raise InvalidArgument("days", f"above 0 and at most {MOST_DAYS}", checks.describe(days))
+    return service.store.issue(name, role, tuple(listed), days=days)

@@ -1,0 +1,191 @@
+"""The web application: the API and the pages behind one rim, and how a server starts and stops.
+
+The rim limits the size of requests, adds headers for browsers, writes one log line per request and counts it, and turns
+every unexpected error into a fixed text. A log line has the route and not the address, so it shows no token, no value
+of an option and no answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HttpRequest
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import uptack
+from uptack.errors import UptackError
+from uptack.server.access import Access, Limits
+from uptack.server.api import Asking, as_error, as_json, router
+from uptack.server.config import ServerConfig
+from uptack.server.service import Refused, Service
+from uptack.wire import answers
+
+LOG = logging.getLogger("uptack.server")
+ENVIRONMENT = "UPTACK_SERVER"
+"""Where worker processes find the configuration."""
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; frame-src 'self'; "
+    "base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class TooLarge(Exception):
+    """The body of a request is longer than allowed."""
+
+
+class Rim:
+    """What every request passes: limits, headers, logs, metrics, and a fixed text for what nobody expected."""
+
+    def __init__(self, app: ASGIApp, largest: int, seen: Counter[tuple[str, int]]) -> None:
+        self._app, self._largest, self._seen = app, largest, seen
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        start, status = time.monotonic(), 500
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = {name for name, _ in message["headers"]}
+                added = [(n.lower().encode(), v.encode()) for n, v in HEADERS.items() if n.lower().encode() not in own]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        try:
+            await self._app(scope, self._limited(receive), sending)
+        except TooLarge:
+            refused = Refused(413, f"a request has at most {self._largest:,} bytes")
+            await as_error(refused)(scope, receive, sending)
+        except Exception:  # its text might show a row
+            error = {"error": {"type": "Failed", "message": "the server failed; the curator's log has the time"}}
+            with contextlib.suppress(Exception):
+                await as_json(error, 500)(scope, receive, sending)
+        finally:
+            route = getattr(scope.get("route"), "path", "(none)")
+            self._seen[route, status] += 1
+            line = {"method": scope["method"], "route": route, "status": status}
+            LOG.info(json.dumps({**line, "ms": round(1000 * (time.monotonic() - start))}))
+
+    def _limited(self, receive: Receive) -> Receive:
+        size = 0
+
+        async def receiving() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > self._largest:
+                raise TooLarge
+            return message
+
+        return receiving
+
+
+def create_app(service: Service) -> FastAPI:
+    """The application of a service."""
+    config, seen = service.config, Counter[tuple[str, int]]()
+    limits = Limits(config.requests_per_second, config.requests_at_once)
+    access = Access(config, service.store, limits)
+    asking = Asking(service, limits)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(service.close)
+
+    app = FastAPI(
+        title="uptack",
+        version=uptack.__version__,
+        description="Differentially private statistics without bounds on the data.",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+
+    @app.exception_handler(UptackError)
+    async def refused(request: HttpRequest, error: Exception) -> Response:
+        assert isinstance(error, UptackError)
+        return as_error(error)
+
+    @app.get("/health", include_in_schema=False)
+    async def health() -> Response:
+        return PlainTextResponse("ok")
+
+    @app.get("/ready", include_in_schema=False)
+    async def ready() -> Response:
+        if service.closing:
+            raise Refused(503, "the server is shutting down")
+        await run_in_threadpool(service.store.check)
+        return PlainTextResponse("ok")
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics(request: HttpRequest) -> Response:
+        access.check_curator(access.visit(request))
+        return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, seen)))
+
+    app.include_router(router(service, access, asking))
+    app.add_middleware(Rim, largest=config.largest_body, seen=seen)
+    return app
+
+
+def metrics_text(service: Service, seen: Counter[tuple[str, int]]) -> str:
+    """Counts for the curator, in the text format of Prometheus. They speak of this process and of the ledgers."""
+    lines = ["# TYPE uptack_requests_total counter"]
+    lines += [f'uptack_requests_total{{route="{r}",status="{s}"}} {n}' for (r, s), n in sorted(seen.items())]
+    states = Counter(record.state for record in service.store.listed(limit=100_000))
+    lines += [
+        "# TYPE uptack_releases gauge",
+        *(f'uptack_releases{{state="{s}"}} {n}' for s, n in sorted(states.items())),
+    ]
+    lines.append("# TYPE uptack_epsilon_left gauge")
+    lines += [
+        f'uptack_epsilon_left{{dataset="{n}"}} {d.ledger.remaining().epsilon}' for n, d in service.datasets.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def app_from_environment() -> FastAPI:
+    """The application of a worker process."""
+    return create_app(Service(answers.loads(os.environ[ENVIRONMENT])))
+
+
+def serve(config: ServerConfig) -> None:
+    """Serve until a signal comes. Requests that are running are finished first."""
+    options: dict[str, Any] = {
+        "host": config.host,
+        "port": config.port,
+        "access_log": False,
+        "server_header": False,
+        "log_level": "warning",
+        "timeout_graceful_shutdown": 30,
+        "ssl_certfile": config.certificate,
+        "ssl_keyfile": config.key,
+        "proxy_headers": False,
+    }
+    if config.workers == 1:
+        uvicorn.run(create_app(Service(config)), **options)
+        return
+    os.environ[ENVIRONMENT] = answers.dumps(config)
+    uvicorn.run("uptack.server.app:app_from_environment", factory=True, workers=config.workers, **options)

@@ -1,0 +1,180 @@
+"""What a server serves: data sets, where its ledger and releases are kept, and who may ask.
+
+`uptack serve patients.parquet --epsilon 3` is a configuration of one data set. A file in TOML describes more:
+
+    store = "postgresql://uptack@db/uptack"       # ledger, releases and tokens; a path is an SQLite file
+    workers = 4
+
+    [proxy]                                       # sign-in by an authenticating reverse proxy
+    header = "X-Remote-User"
+    addresses = ["127.0.0.1"]
+    curators = ["dr.chen"]
+
+    [datasets.patients]
+    source = "patients.parquet"                   # whatever uptack.open takes: a file, a URL of a database
+    epsilon = 3
+    delta = 1e-6
+    person = "patient_id"                         # and the other options of uptack.open
+    approve_above = 0.5                           # a request above this ε waits for the curator
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UnknownOption
+from uptack.exact import read as read_number
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+"""Names of data sets are parts of addresses."""
+OPENING = ("table", "person", "adjacency", "rows_per_person", "noun", "types", "delimiter", "header", "encoding",
+           "decimal", "thousands", "na", "skip_rows", "comment", "unnamed")  # fmt: skip
+"""Options of `uptack.open` that a configuration may have."""
+ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """One data set: its source, its budget, and how it is opened."""
+
+    name: str
+    source: Any
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    title: str = ""
+    approve_above: Fraction | None = None
+    seconds: float | None = None
+    opening: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise InvalidArgument("the name of a data set", "letters, digits, '_', '-' and '.'", repr(self.name))
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """All of a server."""
+
+    datasets: tuple[DatasetConfig, ...]
+    store: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    slots: bool = True
+    requests_per_second: float = 20.0
+    requests_at_once: int = 4
+    largest_body: int = 262_144
+    proxy_header: str | None = None
+    proxy_addresses: tuple[str, ...] = ()
+    proxy_curators: tuple[str, ...] = ()
+    certificate: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.datasets]
+        if not names or len(set(names)) < len(names):
+            raise InvalidArgument("datasets", "one or more, each with a name of its own", names or "none")
+        if (self.proxy_header is None) != (not self.proxy_addresses):
+            fix = "The header is believed only if the request comes from one of the addresses."
+            raise InvalidArgument("proxy", "a header together with addresses", "one without the other", fix)
+        for address in self.proxy_addresses:
+            try:
+                ipaddress.ip_address(address)
+            except ValueError:
+                raise InvalidArgument("proxy.addresses", "IP addresses", repr(address)) from None
+        if (self.certificate is None) != (self.key is None):
+            raise InvalidArgument("key", "given together with certificate", "one without the other")
+
+    @property
+    def url(self) -> str:
+        """The address of the server."""
+        host = "localhost" if self.host in ("127.0.0.1", "0.0.0.0", "::") else self.host
+        return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
+
+
+def read_config(path: str | Path) -> ServerConfig:
+    """The configuration in a TOML file. Paths in it are relative to the file."""
+    place = Path(path)
+    try:
+        content = tomllib.loads(place.read_text("utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise InvalidArgument(
+            "the configuration", "a file that can be read", f"{place.name}: {error.strerror}"
+        ) from None
+    except ValueError as error:
+        raise InvalidArgument("the configuration", "TOML", f"{place.name}: {error}") from None
+    datasets, proxy = content.pop("datasets", {}), content.pop("proxy", {})
+    known = {one.name for one in fields(ServerConfig)} - {
+        "datasets",
+        "proxy_header",
+        "proxy_addresses",
+        "proxy_curators",
+    }
+    _known("the configuration", content, known)
+    _known("proxy", proxy, {"header", "addresses", "curators"})
+    if "store" not in content:
+        raise InvalidArgument("store", "given: a path or the URL of a PostgreSQL database", "nothing")
+    simple: dict[str, Any] = {
+        name: float(value) if isinstance(value, Decimal) else value for name, value in content.items()
+    }
+    for name in ("store", "certificate", "key"):
+        if name in simple:
+            simple[name] = relative(simple[name], place.parent)
+    made = tuple(read_dataset(name, one, place.parent) for name, one in datasets.items())
+    signing = {"proxy_header": proxy.get("header")}
+    signing |= {f"proxy_{name}": tuple(proxy.get(name, ())) for name in ("addresses", "curators")}
+    return ServerConfig(made, **simple, **signing)
+
+
+def read_dataset(name: str, given: Mapping[str, Any], folder: Path) -> DatasetConfig:
+    """One data set of a configuration."""
+    own = {one.name for one in fields(DatasetConfig)} - {"name", "opening"}
+    _known(f"data set {name}", given, own | set(OPENING))
+    if "source" not in given:
+        raise InvalidArgument(f"source of {name}", "given", "nothing", "It is a path, or the URL of a database.")
+    opening = {key: given[key] for key in OPENING if key in given}
+    if "adjacency" in opening:
+        word = checks.choice("adjacency", opening["adjacency"], tuple(ADJACENCIES))
+        opening["adjacency"] = ADJACENCIES[word]
+    values = {key: given[key] for key in own if key in given}
+    for key in ("epsilon", "delta", "approve_above"):
+        if key in values:
+            values[key] = read_number(str(values[key]))
+    if "seconds" in values:
+        values["seconds"] = float(checks.positive("seconds", float(values["seconds"])))
+    values["source"] = relative(values["source"], folder)
+    return DatasetConfig(name, opening=opening, **values)
+
+
+def relative(place: Any, folder: Path) -> Any:
+    """A path relative to a folder; URLs and other values as they are."""
+    return place if not isinstance(place, str) or "://" in place else str(folder / os.path.expanduser(place))
+
+
+def one_file(path: str, *, store: str | None, **given: Any) -> ServerConfig:
+    """The configuration of `uptack serve FILE`: one data set, with its store beside it unless given."""
+    place = Path(path)
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", place.name.split(".")[0]).strip("-") or "data"
+    dataset = {key: given.pop(key) for key in ("epsilon", "delta", "approve_above", "seconds", "opening", "title")}
+    kept = str(place.with_name(f"{place.name}.uptack.db")) if store is None else store
+    described = DatasetConfig(name, path, **{key: value for key, value in dataset.items() if value is not None})
+    return replace(ServerConfig((described,), kept), **{k: v for k, v in given.items() if v is not None})
+
+
+def _known(where: str, given: Any, names: set[str]) -> None:
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(where, "a table of TOML", checks.describe(given))
+    for name in given:
+        if name not in names:
+            raise UnknownOption(name, where, f"It has {', '.join(sorted(names))}.")

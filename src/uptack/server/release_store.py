@@ -1,0 +1,310 @@
+"""What a server remembers: releases, tokens and settings, in the database of the ledger.
+
+A release is a record with a state:
+
+    waiting    above the curator's threshold: nothing is debited yet
+    refused    by the curator
+    running    debited, or about to be; the answer is not there yet
+    answered   the answer is stored, and is the same whenever it is asked for
+    withheld   debited, and there will be no answer
+
+A record is written before the debit, and its key is unique for its analyst. So a request that is sent again finds the
+record, and is debited once. An answer is written before it is sent. A record that is still running when its last time
+slot has ended becomes withheld: its process was killed, or was too slow. From then on no answer can be stored for it,
+so nobody computes a second one from the same debit.
+
+Every change is one transaction of `uptack.ledger.ledger_store.Store`: on disk when it returns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    insert,
+    inspect,
+    select,
+    update,
+)
+
+from uptack.errors import LedgerError
+from uptack.ledger.ledger_store import Store
+
+State = Literal["waiting", "refused", "running", "answered", "withheld"]
+Role = Literal["analyst", "curator"]
+Purpose = Literal["token", "cookie", "link"]
+
+VERSION = 1
+"""The version of the tables. `MIGRATIONS` bring older ones up to it."""
+MIGRATIONS: dict[int, tuple[str, ...]] = {}
+"""Statements that bring the tables from a version to the next."""
+
+metadata = MetaData()
+
+versions = Table("uptack_server", metadata, Column("version", Integer, primary_key=True))
+
+releases = Table(
+    "uptack_releases",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("analyst", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("statistic", Text, nullable=False),
+    Column("request", Text, nullable=False),  # the body, as JSON
+    Column("line", Text, nullable=False),  # the request in words
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("made", Float, nullable=False),  # seconds since 1970
+    Column("due", Float, nullable=False),  # the end of the last time slot; of an answer, when it may be seen
+    Column("answer", Text, nullable=False),  # uptack.wire.answers
+    UniqueConstraint("dataset", "analyst", "key"),
+)
+Index("uptack_releases_of_analyst", releases.c.analyst, releases.c.made)
+
+tokens = Table(
+    "uptack_tokens",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("datasets", Text, nullable=False),  # a list of names as JSON; "*" for all
+    Column("made", Float, nullable=False),
+    Column("expires", Float, nullable=False),
+    Column("revoked", Boolean, nullable=False),
+)
+
+settings = Table(
+    "uptack_settings", metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False)
+)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A request and what became of it."""
+
+    id: str
+    dataset: str
+    analyst: str
+    key: str
+    statistic: str
+    request: str
+    line: str
+    epsilon: str
+    delta: str
+    state: State
+    made: float
+    due: float
+    answer: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What its analyst and the curator may see, without the answer."""
+        return {
+            "id": self.id,
+            "dataset": self.dataset,
+            "analyst": self.analyst,
+            "statistic": self.statistic,
+            "request": json.loads(self.request),
+            "line": self.line,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "state": self.state,
+            "made": self.made,
+        }
+
+
+@dataclass(frozen=True)
+class Token:
+    """Who somebody is. Only the hash of the secret is stored."""
+
+    hash: str
+    name: str
+    role: Role
+    purpose: Purpose
+    datasets: tuple[str, ...]
+    made: float
+    expires: float
+    revoked: bool = False
+
+    def sees(self, dataset: str) -> bool:
+        """Whether it is good for a data set."""
+        return "*" in self.datasets or dataset in self.datasets
+
+    def valid(self, now: float) -> bool:
+        """Whether it has neither expired nor been revoked."""
+        return not self.revoked and now < self.expires
+
+
+def fingerprint(secret: str) -> str:
+    """The hash of a secret. A secret has 256 random bits, so one round of SHA-256 is enough."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class ReleaseStore:
+    """The tables of a server."""
+
+    def __init__(self, place: str | Path, timeout: float = 30.0) -> None:
+        self.place, self._store = place, Store(place, timeout)
+        with self._store.creating() as connection:
+            _migrate(connection)
+
+    def budgets(self) -> list[str]:
+        """The data sets that have a budget here."""
+        return self._store.datasets()
+
+    def check(self) -> None:
+        """Raise `LedgerError` unless the database answers."""
+        with self._store.reading() as connection:
+            connection.execute(select(versions.c.version)).first()
+
+    # ------------------------------------------------------------------------------------------------------- releases
+
+    def add(self, record: Record) -> Record:
+        """Add a record, unless its analyst has one with this key: then that one is returned."""
+        with self._store.writing() as connection:
+            if connection.dialect.name == "postgresql":  # two that add the same key at once take turns
+                lock = int(fingerprint(f"{record.dataset}\0{record.analyst}\0{record.key}")[:15], 16)
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
+            found = connection.execute(
+                select(releases).where(*_key(record.dataset, record.analyst, record.key))
+            ).first()
+            if found is not None:
+                return Record(**found._asdict())
+            connection.execute(insert(releases).values(vars(record)))
+        return record
+
+    def by_key(self, dataset: str, analyst: str, key: str) -> Record | None:
+        """The record of a key of an analyst, if there is one."""
+        return next(iter(self._releases(*_key(dataset, analyst, key))), None)
+
+    def move(self, id: str, before: State, after: State, **changes: Any) -> bool:
+        """Change the state of a record, if it is still what it was. An answer is only stored in time.
+
+        `changes` are values of its columns. `shown` is when an answer may be seen, and takes the place of `due`.
+        """
+        change = update(releases).where(releases.c.id == id, releases.c.state == before)
+        if after == "answered":
+            change = change.where(releases.c.due > time.time())
+        values = {"due" if name == "shown" else name: value for name, value in changes.items()} | {"state": after}
+        with self._store.writing() as connection:
+            return connection.execute(change.values(values)).rowcount == 1
+
+    def release(self, id: str) -> Record | None:
+        """A record. One that is running after its last slot is withheld."""
+        return next(iter(self._releases(releases.c.id == id)), None)
+
+    def listed(self, analyst: str | None = None, state: State | None = None, limit: int = 500) -> list[Record]:
+        """Records, the latest first: of one analyst, in one state. An answer is not seen before its time slot ends."""
+        conditions = [] if analyst is None else [releases.c.analyst == analyst]
+        conditions += [] if state is None else [releases.c.state == state]
+        return self._releases(*conditions, limit=limit)
+
+    def _releases(self, *conditions: Any, limit: int = 1) -> list[Record]:
+        query = select(releases).where(*conditions).order_by(releases.c.made.desc(), releases.c.id).limit(limit)
+        with self._store.reading() as connection:
+            found = [Record(**row._asdict()) for row in connection.execute(query)]
+        late = [one.id for one in found if one.state == "running" and one.due <= time.time()]
+        if not late:
+            now = time.time()
+            hidden = [one.state == "answered" and one.due > now for one in found]
+            return [
+                replace(one, state="running", answer="") if h else one for one, h in zip(found, hidden, strict=True)
+            ]
+        for id in late:
+            self.move(id, "running", "withheld")
+        return self._releases(*conditions, limit=limit)
+
+    # --------------------------------------------------------------------------------------------------------- tokens
+
+    def issue(
+        self, name: str, role: Role, datasets: tuple[str, ...] = ("*",), *, days: float = 90, purpose: Purpose = "token"
+    ) -> str:
+        """A new secret. It is shown once: the store keeps its hash."""
+        secret, now = secrets.token_urlsafe(32), time.time()
+        token = Token(fingerprint(secret), name, role, purpose, datasets, now, now + 86_400 * days)
+        with self._store.writing() as connection:
+            connection.execute(insert(tokens).values({**vars(token), "datasets": json.dumps(datasets)}))
+        return secret
+
+    def token(self, secret: str) -> Token | None:
+        """The token of a secret, if it is valid."""
+        query = select(tokens).where(tokens.c.hash == fingerprint(secret))
+        with self._store.reading() as connection:
+            row = connection.execute(query).first()
+        made = None if row is None else _token(row._asdict())
+        return made if made is not None and made.valid(time.time()) else None
+
+    def use(self, secret: str) -> Token | None:
+        """The token of a one-time link, which is revoked by this."""
+        made = self.token(secret)
+        if made is None or made.purpose != "link" or not self.revoke(made.hash):
+            return None
+        return made
+
+    def revoke(self, hash: str) -> bool:
+        """Revoke a token. False if there is none, or it was revoked already."""
+        change = update(tokens).where(tokens.c.hash == hash, tokens.c.revoked.is_(False)).values(revoked=True)
+        with self._store.writing() as connection:
+            return connection.execute(change).rowcount == 1
+
+    def tokens(self) -> list[Token]:
+        """The tokens that people hold, the latest first; not the cookies of browsers."""
+        query = select(tokens).where(tokens.c.purpose == "token").order_by(tokens.c.made.desc())
+        with self._store.reading() as connection:
+            return [_token(row._asdict()) for row in connection.execute(query)]
+
+    # ------------------------------------------------------------------------------------------------------- settings
+
+    def setting(self, name: str, default: str = "") -> str:
+        """The value of a setting."""
+        with self._store.reading() as connection:
+            found = connection.scalar(select(settings.c.value).where(settings.c.name == name))
+        return default if found is None else str(found)
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting."""
+        with self._store.writing() as connection:
+            changed = connection.execute(update(settings).where(settings.c.name == name).values(value=value))
+            if changed.rowcount == 0:
+                connection.execute(insert(settings).values(name=name, value=value))
+
+
+def _key(dataset: str, analyst: str, key: str) -> tuple[Any, ...]:
+    return releases.c.dataset == dataset, releases.c.analyst == analyst, releases.c.key == key
+
+
+def _token(row: dict[str, Any]) -> Token:
+    return Token(**{**row, "datasets": tuple(json.loads(row["datasets"]))})
+
+
+def _migrate(connection: Connection) -> None:
+    """Create the tables, or bring older ones up to this version."""
+    if not inspect(connection).has_table(versions.name):
+        metadata.create_all(connection)
+        connection.execute(insert(versions).values(version=VERSION))
+        return
+    version = connection.scalar(select(versions.c.version))
+    if version is None or version > VERSION:
+        raise LedgerError("the store of releases", f"has version {version}", "Use a newer uptack.")
+    for step in range(version, VERSION):
+        for statement in MIGRATIONS[step]:
+            connection.exec_driver_sql(statement)
+    connection.execute(update(versions).values(version=VERSION))

@@ -1,0 +1,499 @@
+"""What a server does, without HTTP: plan, debit, compute, store, answer.
+
+    dry run ─► price ─► approval, if above the threshold ─► debit ─► read ─► store ─► answer at the time slot
+
+**Theorem.** All answers that a service has sent about a data set are together (ε, δ)-differentially private, where
+(ε, δ) is the budget of its ledger. *Proof.* An answer is computed after its debit (`Session.run`), once (a record
+leaves the state "running" once), so the ledger's theorem holds. Whatever else a client sees is a function of requests,
+of public facts and of answers: errors come from the dry run or are fixed texts, the time is that of a slot
+(`uptack.server.time_slots`), and "withheld" says only that no answer was stored in time. ∎
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.display import FigureTable, Tabular
+from uptack.display import Record as Line
+from uptack.errors import BudgetExceeded, InvalidArgument, UptackError
+from uptack.kernels.function_release import FunctionRelease
+from uptack.ledger import Ledger
+from uptack.noise import SeededEntropy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.privacy.loss import rational_text
+from uptack.registry import Declaration, declared
+from uptack.release import NoReply, Release
+from uptack.report.profile import Profile
+from uptack.report.profile import plan as plan_report
+from uptack.server.config import DatasetConfig, ServerConfig
+from uptack.server.release_store import Record, ReleaseStore, Role
+from uptack.server.time_slots import TimeSlots
+from uptack.session import Plan, Request, Session
+from uptack.session import open as open_session
+from uptack.session.plan import Spending
+from uptack.session.requests import in_tables
+from uptack.table.engine.files import schema_of
+from uptack.wire import answers
+from uptack.wire.requests import narrow, read_object, read_request
+
+LONGEST_KEY = 200
+REPORT = "report"
+REPORT_OPTIONS = ("epsilon", "delta", "columns", "title", "correlations", "target")
+"""What a request for a report may say."""
+ONLINE = {"kde": ("bandwidth",)}
+"""Options whose answers are functions without a public window. A server stores a curve, so it needs the window."""
+
+MOST_POINTS = 100_000
+"""Points of a released function in one question."""
+MADE_UP = 5_000
+"""Rows of made-up data, at most."""
+NO_SLOTS = TimeSlots(0.001, 20)
+"""Slots so short that answers are sent as soon as they are there; the last ends after nine minutes."""
+
+
+class Refused(UptackError):
+    """A request that is not admitted: `status` is the HTTP status, and nothing was spent."""
+
+    def __init__(self, status: int, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class StoredReport(Tabular):
+    """A report as a server keeps it: the page, and the same as Markdown, JSON and text."""
+
+    page: str
+    markdown: str
+    content: str
+    text: str
+    lines: tuple[Line, ...]
+    privacy: Privacy
+    private: bool
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        return self.page
+
+    def to_markdown(self) -> str:
+        """The same as Markdown."""
+        return self.markdown
+
+    def to_json(self) -> str:
+        """The same as JSON."""
+        return self.content
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        made: dict[str, Any] = json.loads(self.content)
+        return made
+
+    def records(self) -> list[Line]:
+        """One line per number."""
+        return list(self.lines)
+
+    def table(self) -> FigureTable:
+        """The figures for people."""
+        return FigureTable.of(self.records(), "Private report", [f"spent: {self.privacy}"], private=self.private)
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+@dataclass
+class Dataset:
+    """A data set that is served: its configuration, and a session of the curator."""
+
+    config: DatasetConfig
+    session: Session
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that pays for every release."""
+        assert self.session.ledger is not None
+        return self.session.ledger
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows or people, if it is public."""
+        return self.session.source.size if self.session.adjacency.size_is_public else None
+
+    def session_of(self, analyst: str) -> Session:
+        """A session that spends on behalf of an analyst; "" is the curator."""
+        made = copy(self.session)
+        made.analyst, made._spending = analyst or None, Spending(self.session.adjacency)
+        return made
+
+
+def open_dataset(config: DatasetConfig, store: ReleaseStore) -> Dataset:
+    """Open a data set, with the ledger that its schema names, or else one in the server's store."""
+    schema = schema_of(config.source)
+    if schema is not None and schema.ledger is not None:
+        return Dataset(config, open_session(config.source, **config.opening))
+    if config.name in store.budgets():
+        relation = Ledger(store.place, dataset=config.name).adjacency
+    elif config.epsilon is None:
+        fix = "It is the total budget of all releases: --epsilon, or epsilon= in the configuration."
+        raise InvalidArgument(f"epsilon of {config.name}", "given the first time it is served", "nothing", fix)
+    else:
+        relation = open_session(config.source, **config.opening).adjacency
+    budget: dict[str, Any] = (
+        {} if config.epsilon is None else {"epsilon": config.epsilon, "delta": config.delta, "adjacency": relation}
+    )
+    ledger = Ledger(store.place, dataset=config.name, **budget)
+    return Dataset(config, open_session(config.source, ledger=ledger, **config.opening))
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks: an analyst, or the curator, and about which data sets."""
+
+    name: str
+    role: Role
+    datasets: tuple[str, ...] = ("*",)
+
+    @property
+    def analyst(self) -> str:
+        """The name in the ledger, which has none for the curator."""
+        return "" if self.role == "curator" else self.name
+
+    def sees(self, dataset: str) -> bool:
+        """Whether a data set is open to this caller."""
+        return "*" in self.datasets or dataset in self.datasets
+
+
+@dataclass(frozen=True)
+class Job:
+    """A request that passed the dry run: what it costs at most, and how it is computed once it may be."""
+
+    line: str
+    cost: Privacy
+    slots: TimeSlots
+    run: Callable[[], Any]
+
+
+class Service:
+    """The data sets of a server, its store, and what analysts and the curator can do."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.config, self.store = config, ReleaseStore(config.store)
+        self.datasets = {one.name: open_dataset(one, self.store) for one in config.datasets}
+        self.closing = False
+        self._threads = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "uptack-release")
+        self._running: dict[str, Future[None]] = {}
+
+    # -------------------------------------------------------------------------------------------------- what is public
+
+    def dataset(self, caller: Caller, name: str) -> Dataset:
+        """A data set that the caller may see. One that she may not see does not exist for her."""
+        if name not in self.datasets or not caller.sees(name):
+            raise Refused(404, "there is no such data set")
+        return self.datasets[name]
+
+    def face(self, caller: Caller, name: str) -> dict[str, Any]:
+        """What is public of a data set: columns and kinds, the unit of privacy, rows if public, the budget left."""
+        held = self.dataset(caller, name)
+        session = held.session_of(caller.analyst)
+        about = session.to_dict()
+        del about["spent"]
+        return {
+            "name": name,
+            "title": held.config.title or session.schema.title or name,
+            **about,
+            "numeric": list(session.numeric),
+            "unit": session.adjacency.unit,
+            "adjacency": session.adjacency.to_dict(),
+            "budget": held.ledger.budget.to_dict(),
+            "approve_above": None if held.config.approve_above is None else float(held.config.approve_above),
+            "paused": self.paused(name),
+        }
+
+    def statistics(self) -> dict[str, Declaration]:
+        """The release functions that can be asked for, by name."""
+        return {name: one for name, one in declared().items() if in_tables(one)}
+
+    def made_up(self, name: str, seed: int = 0) -> Session:
+        """A session on invented rows with the columns of a data set. Its answers cost nothing and say nothing."""
+        return made_up_session(self.datasets[name].session, seed)
+
+    # --------------------------------------------------------------------------------------------------------- asking
+
+    def plan(self, caller: Caller, name: str, statistic: str, body: object) -> Plan:
+        """The price and the expected error of a request. It reads no rows and costs nothing."""
+        session = self.dataset(caller, name).session_of(caller.analyst)
+        if statistic == REPORT:
+            narrowed, options = self._report_options(session, body)
+            return plan_report(narrowed, **options)
+        narrowed, request = self._read(session, statistic, body)
+        return narrowed.plan([request])
+
+    def try_out(self, caller: Caller, name: str, statistic: str, body: object, seed: int = 0) -> Any:
+        """The answer to a request on made-up rows: it costs nothing, and shows what an answer looks like."""
+        self.dataset(caller, name)
+        narrowed, request = self._read(self.made_up(name, seed), statistic, body)
+        return storable(narrowed.run(request))
+
+    def error_curve(
+        self, caller: Caller, name: str, statistic: str, body: Mapping[str, Any], epsilons: Sequence[float]
+    ) -> list[tuple[float, float | None]]:
+        """For each ε, half the width of the 95% interval on made-up rows; None for ⊥, or without an interval."""
+        curve = []
+        for epsilon in epsilons:
+            asked = {**body, "options": {**read_object("options", body.get("options", {})), "epsilon": epsilon}}
+            widths = [half_width(self.try_out(caller, name, statistic, asked, seed)) for seed in range(3)]
+            known = sorted(width for width in widths if width is not None)
+            curve.append((epsilon, known[len(known) // 2] if known else None))
+        return curve
+
+    def ask(self, caller: Caller, name: str, statistic: str, body: object, key: str) -> Record | NoReply:
+        """Make a release: its record, or ⊥ where public numbers decide on it for free.
+
+        A request with a key that the caller has used for this data set before is the same request: it is not debited
+        again, and has the same record.
+        """
+        held = self.dataset(caller, name)
+        written = json.dumps(body, sort_keys=True)
+        if (known := self.store.by_key(name, caller.name, self._check_key(key))) is not None:
+            return self._same(known, statistic, written)
+        self._admit(name)
+        job = self._job(held, caller, statistic, body)
+        if isinstance(job, NoReply):
+            return job
+        now, threshold = time.time(), held.config.approve_above
+        waits = caller.role != "curator" and threshold is not None and job.cost.exact_epsilon > threshold
+        mine = Record(
+            id=secrets.token_urlsafe(16),
+            dataset=name,
+            analyst=caller.name,
+            key=key,
+            statistic=statistic,
+            request=written,
+            line=job.line,
+            epsilon=rational_text(job.cost.exact_epsilon),
+            delta=rational_text(job.cost.exact_delta),
+            state="waiting" if waits else "running",
+            made=now,
+            due=now + job.slots.last,
+        )
+        record = self._same(self.store.add(mine), statistic, written)
+        if record.id == mine.id and not waits:
+            self._start(record, job)
+        return record
+
+    @staticmethod
+    def _same(record: Record, statistic: str, request: str) -> Record:
+        """The record of a key, if it is of the same request."""
+        if (record.statistic, record.request) != (statistic, request):
+            raise Refused(422, "this key was used for another request: a key names one request")
+        return record
+
+    def running(self, record: Record) -> Future[None] | None:
+        """What is done when a release that this process computes is; None for others."""
+        return self._running.get(record.id)
+
+    def release(self, caller: Caller, id: str) -> Record:
+        """A record of the caller's own, or any if she is the curator."""
+        found = self.store.release(id)
+        mine = found is not None and (caller.role == "curator" or found.analyst == caller.name)
+        if found is None or not mine or not caller.sees(found.dataset):
+            raise Refused(404, "there is no such release")
+        return found
+
+    def answer(self, caller: Caller, id: str) -> Any:
+        """The answer of a release."""
+        record = self.release(caller, id)
+        if record.state != "answered":
+            raise Refused(409, f"this release has no answer: it is {record.state}")
+        return answers.loads(record.answer)
+
+    def at(self, caller: Caller, id: str, points: Sequence[float]) -> list[float]:
+        """The values of a released function at points. It costs nothing: the function has been released."""
+        made = self.answer(caller, id)
+        function = getattr(getattr(made, "value", None), "at", None)
+        if function is None:
+            raise Refused(409, "this release is not a function")
+        if not points or len(points) > MOST_POINTS or not all(map(math.isfinite, points)):
+            raise InvalidArgument("x", f"1 to {MOST_POINTS:,} finite numbers", f"{len(points)} values")
+        return [float(value) for value in np.atleast_1d(function(np.array(points, float)))]
+
+    # ------------------------------------------------------------------------------------------------ for the curator
+
+    def paused(self, name: str) -> bool:
+        """Whether a data set answers nothing for now."""
+        return self.store.setting(f"paused {name}") == "yes"
+
+    def pause(self, name: str, paused: bool) -> None:
+        """Pause a data set, or let it go on."""
+        self.store.set(f"paused {name}", "yes" if paused else "no")
+
+    def decide(self, caller: Caller, id: str, approve: bool) -> Record:
+        """Approve or refuse a request that waits. An approved one is debited and computed now."""
+        record = self.release(caller, id)
+        if caller.role != "curator":
+            raise Refused(403, "only the curator decides")
+        if record.state != "waiting":
+            raise Refused(409, f"this request does not wait for a decision: it is {record.state}")
+        if not approve:
+            self.store.move(id, "waiting", "refused")
+            return self.release(caller, id)
+        self._admit(record.dataset)
+        asker = Caller(record.analyst, "analyst")
+        job = self._job(self.datasets[record.dataset], asker, record.statistic, json.loads(record.request))
+        if isinstance(job, NoReply):
+            raise Refused(409, "the data set has changed, so public numbers decide on ⊥ now")
+        now = time.time()
+        if self.store.move(id, "waiting", "running", made=now, due=now + job.slots.last):
+            self._start(replace(record, state="running", made=now), job)
+        return self.release(caller, id)
+
+    def close(self) -> None:
+        """Refuse new releases, and finish those that are running."""
+        self.closing = True
+        self._threads.shutdown(wait=True)
+
+    # ------------------------------------------------------------------------------------------------------- the work
+
+    def _job(self, held: Dataset, caller: Caller, statistic: str, body: object) -> Job | NoReply:
+        """The dry run of a request. Whatever is wrong with it is said here, before anything is stored or spent."""
+        session, columns = held.session_of(caller.analyst), 0
+        if statistic == REPORT:
+            narrowed, options = self._report_options(session, body)
+            plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
+            line = narrowed.line(f"report, {plan.total}")
+            run = functools.partial(narrowed.report, **options, progress=False)
+        else:
+            narrowed, request = self._read(session, statistic, body)
+            plan, columns = narrowed.plan([request]), len(request.columns)
+            if plan.releases[0].refusal is not None:
+                return plan.releases[0].refusal
+            line, run = narrowed.line(request), functools.partial(narrowed.run, request)
+        if not plan.affordable:
+            raise BudgetExceeded(plan.total, plan.remaining)
+        slots = TimeSlots.of(held.rows, columns, held.config.seconds) if self.config.slots else NO_SLOTS
+        return Job(line, plan.total, slots, run)
+
+    def _start(self, record: Record, job: Job) -> None:
+        """Compute a release in a thread of its own."""
+
+        done = self._running[record.id] = Future[None]()
+
+        def compute() -> None:
+            try:
+                self._compute(record, job)
+            finally:
+                del self._running[record.id]
+                done.set_result(None)
+
+        self._threads.submit(compute)
+
+    def _compute(self, record: Record, job: Job) -> None:
+        """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""
+        try:
+            text = answers.dumps(storable(job.run()))
+        except BudgetExceeded:  # somebody else was faster, and nothing was debited
+            self.store.move(record.id, "running", "refused")
+            return
+        except Exception:
+            self.store.move(record.id, "running", "withheld")
+            return
+        end = job.slots.end(time.time() - record.made)
+        shown = None if end is None else record.made + end
+        if shown is None or not self.store.move(record.id, "running", "answered", answer=text, shown=shown):
+            self.store.move(record.id, "running", "withheld")
+
+    def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
+        declaration = self.statistics().get(statistic)
+        if declaration is None:
+            raise Refused(404, "there is no such statistic")
+        narrowed, request = read_request(session, declaration, body)
+        for name in ONLINE.get(statistic, ()):
+            if name in request.given:
+                fix = "It is then chosen privately, together with the window that the server draws the curve in."
+                raise InvalidArgument(name, "left out of a request to a server", "given", fix)
+        return narrowed, request
+
+    def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any]]:
+        parts = read_object("the request", body, ("where", "options"))
+        options = dict(read_object("options", parts.get("options", {}), REPORT_OPTIONS))
+        if "epsilon" not in options:
+            raise InvalidArgument("epsilon", "given, such as 1", "nothing")
+        for name in ("title", "target"):
+            if options.get(name) is not None:
+                checks.instance(name, options[name], str, "a text")
+        return narrow(session, parts.get("where", [])), options
+
+    def _admit(self, name: str) -> None:
+        """Refuse releases while the server shuts down or the data set is paused."""
+        if self.closing:
+            raise Refused(503, "the server is shutting down; ask again later")
+        if self.paused(name):
+            raise Refused(423, "the curator has paused this data set")
+
+    @staticmethod
+    def _check_key(key: str) -> str:
+        if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
+            raise InvalidArgument("Idempotency-Key", f"1 to {LONGEST_KEY} printable characters", "another text")
+        return key
+
+
+def storable(made: Any) -> Any:
+    """An answer as a server keeps it: a report as its pages, a function that is drawn point by point as a curve."""
+    if isinstance(made, Profile):
+        lines = tuple(made.records())
+        return StoredReport(
+            made.to_html(), made.to_markdown(), made.to_json(), repr(made), lines, made.spent, made.private
+        )
+    if isinstance(made, Release) and isinstance(made.value, FunctionRelease):
+        return replace(made, value=made.value.on_grid().density(), noise=None)
+    return made
+
+
+def half_width(made: Any) -> float | None:
+    """Half the width of the 95% interval of an answer; None where it has none."""
+    try:
+        low, high = made.interval(0.95)
+        return float(np.mean(np.asarray(high, float) - np.asarray(low, float))) / 2
+    except (UptackError, TypeError, ValueError):
+        return None
+
+
+def made_up_session(session: Session, seed: int) -> Session:
+    """A session on invented rows with the names and kinds of columns of another. It reads nothing of that one's rows.
+
+    Numbers are log-normal, integers small, texts one of five, times within a year: what people try options on.
+    """
+    rng = np.random.default_rng(seed)
+    public = session.source.size if session.adjacency.size_is_public else MADE_UP
+    rows = min(max(public, 100), MADE_UP)
+    columns: dict[str, Any] = {}
+    for name, kind in session.source.kinds.items():
+        levels = session.schema.columns[name].levels if name in session.schema.columns else None
+        if levels:
+            columns[name] = np.array(levels)[rng.integers(0, len(levels), rows)]
+        elif kind == "integer":
+            columns[name] = rng.poisson(20, rows)
+        elif kind == "number":
+            columns[name] = np.exp(rng.normal(3, 0.6, rows)).round(2)
+        elif kind == "boolean":
+            columns[name] = rng.random(rows) < 0.3
+        elif kind == "time":
+            columns[name] = np.datetime64("2024-01-01T00:00:00", "us") + rng.integers(0, 365 * 86_400, rows) * 10**6
+        elif kind == "duration":
+            columns[name] = (rng.exponential(3600, rows) * 10**6).astype("timedelta64[us]")
+        else:
+            columns[name] = np.array(["A", "B", "C", "D", "E"])[rng.integers(0, 5, rows)]
+    relation = ADD_REMOVE if not session.adjacency.size_is_public else SUBSTITUTE
+    return open_session(columns, adjacency=relation, noun=session.noun, entropy=SeededEntropy(seed))

@@ -1,0 +1,54 @@
+"""When an answer is sent: at a time that is fixed before rows are read.
+
+How long a release takes depends on the rows and on the noise. So an answer waits for the end of a time slot: s, 2s, 4s,
+... seconds after the debit, where s follows from public facts alone. What an observer of the clock learns is the number
+of the slot. If s is generous, that is always the first. A release that is not done by the last slot is withheld: its
+debit stands, and there is no answer.
+
+**Theorem.** Given the number of the slot, the time of an answer is independent of rows and noise, up to the scheduling
+of the operating system. *Proof.* The end of a slot is computed from public numbers, and the reply is sent then. ∎
+The number of the slot is not protected. With k slots it is at most log2(k + 1) bits, and the curator sees how often a
+release missed the first one: `seconds` is then too small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+LEAST_SECONDS = 0.25
+"""The first slot of a request about few rows: what a median of 10,000 rows takes on a busy core, three times over."""
+SECONDS_PER_CELL = 2e-6
+"""Seconds per cell that is read: ten times what `benchmarks/speed.py` measures for a median."""
+SECRET_SECONDS = 2.0
+"""The first slot where the number of rows is secret, unless the curator sets it."""
+SLOTS = 7
+"""How many slots there are: the last ends after 64 times the first."""
+
+
+@dataclass(frozen=True)
+class TimeSlots:
+    """Slots that end `first`, 2·`first`, 4·`first`, ... seconds after the debit."""
+
+    first: float
+    count: int = SLOTS
+
+    @staticmethod
+    def of(rows: int | None, columns: int, seconds: float | None = None) -> TimeSlots:
+        """The slots of a request about so many columns; `rows` is None where their number is secret."""
+        if seconds is not None:
+            return TimeSlots(seconds)
+        return TimeSlots(SECRET_SECONDS if rows is None else LEAST_SECONDS + SECONDS_PER_CELL * rows * max(columns, 1))
+
+    def end(self, elapsed: float) -> float | None:
+        """The end of the slot in which a release is done; None after the last.
+
+        >>> TimeSlots(1.0).end(0.2), TimeSlots(1.0).end(2.5), TimeSlots(1.0).end(65)
+        (1.0, 4.0, None)
+        """
+        ends = (self.first * 2**k for k in range(self.count))
+        return next((end for end in ends if elapsed <= end), None)
+
+    @property
+    def last(self) -> float:
+        """The end of the last slot."""
+        return self.first * (1 << (self.count - 1))

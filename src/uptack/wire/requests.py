@@ -1,0 +1,225 @@
+"""Requests as JSON: what a client sends, how a server reads it, and the JSON Schema of every release function.
+
+    {"columns": ["age"], "where": ["ward == 'Surgery'"], "options": {"epsilon": 0.1, "interval": 0.95}}
+
+Which options there are, and of which form, is what `uptack.registry` declares. Options that JSON has no form for, and
+those that are the curator's to choose (adjacency, person, randomness), are not part of a request.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from uptack import checks
+from uptack.errors import InvalidArgument, UnknownOption
+from uptack.exact import read as read_number
+from uptack.registry import Declaration, Option
+from uptack.session import Request, Session
+
+Schema = dict[str, Any]
+
+SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+NUMBER: Schema = {"anyOf": [{"type": "number"}, {"type": "string", "description": "an exact number, such as '1/3'"}]}
+SCHEMAS: dict[str, Schema] = {
+    "number": NUMBER,
+    "numbers": {"anyOf": [NUMBER, {"type": "array", "items": NUMBER}]},
+    "integer": {"type": "integer"},
+    "flag": {"type": "boolean"},
+    "word": {"type": "string"},
+    "words": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+    "choice": {"type": "string"},
+    "range": {"type": "array", "items": SCALAR, "minItems": 2, "maxItems": 2},
+    "step": {"anyOf": [{"type": "number"}, {"type": "string"}]},
+    "edges": {"type": "array", "items": SCALAR},
+    "keys": {"type": "array", "items": {"anyOf": [SCALAR, {"type": "array", "items": SCALAR}]}},
+    "levels": {"type": "object", "additionalProperties": {"type": "array", "items": SCALAR}},
+}
+"""The JSON Schema of each form of an option (`uptack.registry.options.Form`)."""
+
+OTHERS: dict[str, Schema] = {
+    "missing": {"anyOf": [{"type": "string", "enum": ["drop", "low", "high"]}, {"type": "number"}]},
+    "fit_intercept": {"type": "boolean"},
+    "public_labels": {"type": "boolean"},
+}
+"""Options that have no form on a command line, but one in JSON."""
+
+CURATOR = ("adjacency", "rows_per_person", "person", "entropy", "progress")
+"""Options that the curator sets for a whole data set, or that belong to one process."""
+
+LONGEST_LIST = 100_000
+"""Entries of a list in a request."""
+
+
+def wire_options(declaration: Declaration) -> tuple[Option, ...]:
+    """The options of a release function that a request can have."""
+    return tuple(
+        option
+        for option in declaration.options
+        if option.name not in CURATOR and (option.form != "object" or option.name in OTHERS)
+    )
+
+
+def option_schema(option: Option) -> Schema:
+    """The JSON Schema of an option."""
+    schema = dict(OTHERS.get(option.name) or SCHEMAS[option.form])
+    if option.choices:
+        schema["enum"] = list(option.choices)
+    return {**schema, "description": option.help} if option.help else schema
+
+
+def request_schema(declaration: Declaration) -> Schema:
+    """The JSON Schema of a request for a release function."""
+    options = wire_options(declaration)
+    named = {"type": "array", "items": {"type": "string"}, "minItems": declaration.reads.least}
+    if declaration.reads.most is not None:
+        named["maxItems"] = declaration.reads.most
+    if "formula" in declaration.allowed:
+        named["minItems"] = 0
+    return {
+        "type": "object",
+        "required": ["options"],
+        "additionalProperties": False,
+        "properties": {
+            "columns": {**named, "description": "names of columns, in the order that the function takes them"},
+            "where": {
+                "type": "array",
+                "items": {"type": ["string", "object"]},
+                "description": 'conditions on rows, such as "age >= 18" or {"age": [">=", 18]}',
+            },
+            "options": {
+                "type": "object",
+                "required": [option.name for option in options if option.required or option.name == "epsilon"],
+                "additionalProperties": False,
+                "properties": {option.name: option_schema(option) for option in options},
+            },
+        },
+    }
+
+
+# ------------------------------------------------------------------------------------------------------- on the server
+
+
+def read_request(session: Session, declaration: Declaration, body: object) -> tuple[Session, Request]:
+    """The request that a body describes, and the session on the rows that it is about.
+
+    Whatever is wrong with it raises `InvalidArgument`. It reads no data.
+    """
+    parts = read_object("the request", body, ("columns", "where", "options"))
+    columns = read_list("columns", parts.get("columns", []))
+    for name in columns:
+        if not isinstance(name, str):
+            raise InvalidArgument("columns", "names of columns", checks.describe(name))
+    options = read_object("options", parts.get("options", {}))
+    known = {option.name: option for option in wire_options(declaration)}
+    for name in options:
+        if name not in known:
+            raise UnknownOption(name, declaration.name, f"Its options are {', '.join(known)}.")
+    given = {name: read_option(known[name], value) for name, value in options.items() if value is not None}
+    return narrow(session, parts.get("where", [])), Request(declaration.name, *columns, **given)
+
+
+def narrow(session: Session, conditions: object) -> Session:
+    """The session on the rows that meet conditions, each a text or an object as in `Session.where`."""
+    for one in read_list("where", conditions):
+        if not isinstance(one, str):
+            one = {name: _tuple(value) for name, value in read_object("where", one).items()}
+        session = session.where(one)
+    return session
+
+
+def read_object(name: str, value: object, keys: Iterable[str] | None = None) -> Mapping[str, Any]:
+    """A JSON object with no other keys than these."""
+    if not isinstance(value, Mapping):
+        raise InvalidArgument(name, "an object", checks.describe(value))
+    for key in value if keys is not None else ():
+        if key not in (keys or ()):
+            raise UnknownOption(str(key), name, f"It has {', '.join(keys or ())}.")
+    return value
+
+
+def read_list(name: str, value: object) -> list[Any]:
+    """A JSON list that is not too long."""
+    if not isinstance(value, list):
+        raise InvalidArgument(name, "a list", checks.describe(value))
+    checks.few(name, len(value), LONGEST_LIST, "entries", "Ask in several requests.")
+    return value
+
+
+def read_option(option: Option, value: Any) -> Any:
+    """The value of an option, from JSON."""
+    form = option.form
+    if form == "number":
+        return _number(option.name, value)
+    if form == "numbers":
+        return [_number(option.name, one) for one in value] if isinstance(value, list) else _number(option.name, value)
+    if form == "integer" and (isinstance(value, bool) or not isinstance(value, int)):
+        raise InvalidArgument(option.name, "a whole number", checks.describe(value))
+    if form in ("flag", "word", "choice"):
+        kind = bool if form == "flag" else str
+        return checks.instance(option.name, value, kind, "true or false" if kind is bool else "a text")
+    if form == "levels":
+        levels = read_object(option.name, value)
+        return {name: [_tuple(one) for one in read_list(option.name, listed)] for name, listed in levels.items()}
+    if form in ("edges", "keys", "range"):
+        entries = [_tuple(one) for one in read_list(option.name, value)]
+        return tuple(entries) if form == "range" else entries
+    if isinstance(value, dict):
+        raise InvalidArgument(option.name, "a value or a list", "an object")
+    return value
+
+
+def _number(name: str, value: object) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InvalidArgument(name, "a number", checks.describe(value))
+    if not isinstance(value, str):
+        return value
+    try:
+        return read_number(value)
+    except (ValueError, ArithmeticError):
+        raise InvalidArgument(name, "a number", repr(value[:40])) from None
+
+
+def _tuple(value: Any) -> Any:
+    """Lists inside a list as tuples: a group of several columns, or a condition."""
+    return tuple(value) if isinstance(value, list) else value
+
+
+# -------------------------------------------------------------------------------------------------------- on the client
+
+WRITTEN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (Fraction, str),
+    (dt.timedelta, lambda value: str(value)),
+    ((dt.date, dt.time, np.datetime64, np.timedelta64), lambda value: str(value).replace(" ", "T")),
+    (np.generic, lambda value: value.item()),
+    (np.ndarray, lambda value: [plain(one) for one in value.tolist()]),
+)
+
+
+def plain(value: Any) -> Any:
+    """An option's value as JSON has it: dates and exact numbers are texts, tuples are lists."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    for kind, write in WRITTEN:
+        if isinstance(value, kind):
+            return write(value)
+    if isinstance(value, Iterable):
+        return [plain(one) for one in value]
+    raise InvalidArgument("options", "values that JSON can hold", checks.describe(value))
+
+
+def write_request(request: Request, conditions: Iterable[Any]) -> dict[str, Any]:
+    """The body of a request. The inverse of `read_request`."""
+    allowed = {option.name for option in wire_options(request.declaration)}
+    for name in request.given:
+        if name not in allowed:
+            fix = "The curator sets it for the whole data set." if name in CURATOR else ""
+            raise InvalidArgument(name, "left out of a request to a server", "given", fix)
+    options = {name: plain(value) for name, value in request.given.items()}
+    return {"columns": list(request.columns), "where": [plain(one) for one in conditions], "options": options}

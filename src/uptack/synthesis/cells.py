@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.table.values.field import Field
 from uptack.table.values.kinds import LARGEST, Kind
 from uptack.table.values.times import DAY, SECOND, TIMED, Form, parse_time
 
@@ -60,18 +61,30 @@ def multiples(x: Values, step: float | None) -> Mask:
 
 
 def numbers(labels: Sequence[Hashable], kind: Kind) -> tuple[Values, Mask]:
-    """Canonical values as numbers, and which have one. Infinities are the largest floats."""
+    """Values as numbers, and which have one. Infinities are the largest floats; times are ticks, or become them."""
     if kind == "number":
         floats = np.array([np.nan if value is None else value for value in labels], np.float64)
         return np.clip(floats, -LARGEST, LARGEST) + 0.0, ~np.isnan(floats)
-    whole: list[Any] = [_tick(value) if kind in TIMED else value for value in labels]
+    whole: list[Any] = [_tick(value) if isinstance(value, date | timedelta) else value for value in labels]
     there = np.array([value is not None for value in whole], bool)
     return np.array([min(max(int(value or 0), LEAST), MOST) for value in whole], np.int64), there
 
 
 def _tick(value: Any) -> int | None:
-    found = parse_time(value) if isinstance(value, date | timedelta) else None
+    found = parse_time(value)
     return None if found is None else found.ticks
+
+
+def row_numbers(field: Field) -> tuple[Values, Mask]:
+    """The same of the rows of a column."""
+    if field.kind in TIMED:
+        ticks, gone = field.ticks()
+        return ticks, ~gone
+    values, missing = field.numbers()
+    if field.kind == "number":
+        return np.clip(values, -LARGEST, LARGEST) + 0.0, ~np.isnan(values)
+    whole = np.minimum(values, np.uint64(MOST)).astype(np.int64) if values.dtype == np.uint64 else values
+    return whole, np.ones(whole.size, bool) if missing is None else ~missing
 
 
 def keys_of(x: Values) -> NDArray[np.uint64]:
@@ -143,12 +156,13 @@ class ColumnCells:
     def _places(self) -> dict[Hashable, int]:
         return {atom: place for place, atom in enumerate(self.atoms)}
 
-    def encode(self, labels: Sequence[Hashable]) -> Codes:
-        """The cell of each canonical value."""
+    def encode(self, field: Field) -> Codes:
+        """The cell of each row of a column."""
         if not self.ordered:
-            places = (self.size - 1 if one is None else self._places.get(one, self.inner) for one in labels)
-            return np.fromiter(places, np.int64, len(labels))
-        x, there = numbers(labels, self.kind)
+            labels, rows = field.codes()
+            plain = (self.size - 1 if one is None else self._places.get(one, self.inner) for one in labels)
+            return np.fromiter(plain, np.int64, len(labels))[rows]
+        x, there = row_numbers(field)
         cells = self.inner + np.searchsorted(self.edges, x, side="right")
         if len(self.atoms):
             near = np.minimum(np.searchsorted(self.atoms, x), len(self.atoms) - 1)

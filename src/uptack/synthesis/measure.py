@@ -1,4 +1,4 @@
-"""What a synthetic table asks of the rows: one count of values per column, and one of all pairs of columns.
+"""What a synthetic table asks of the rows: the common values of each column, and three scans of all of them.
 
 Everything that is seen of the answers passes through `RhoBudget`. The course of the rounds follows from what it has
 released.
@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.synthesis.cells import ColumnCells, Values, is_ordered, keys_of, multiples, numbers, numbers_of, steps
+from uptack.synthesis.buckets import LEVELS, BucketCounts, NumberScan, Scans
+from uptack.synthesis.cells import ColumnCells, is_ordered, keys_of, numbers, numbers_of, steps
 from uptack.synthesis.fit import Pair, coarse, implied, rake, updated
-from uptack.synthesis.noisy_counts import Counts, RhoBudget, short
+from uptack.synthesis.noisy_counts import KEYS, Counts, RhoBudget, short
 from uptack.synthesis.one_way import SIZES, Margin
-from uptack.table.protocol import Column, Columns
+from uptack.table.memory.counts import added
+from uptack.table.protocol import Column, Columns, Weights
+from uptack.table.values.field import Field
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 COARSER = 0.05
 """The share of rows that a finer step must explain to be chosen."""
-LEVELS = range(12, 65, 2)
-"""Leading bits of a float that may make a bucket."""
 PARTS = 4
 """Bits by which a frequent bucket is split, at most, into parts of at least so many standard deviations."""
 ROUNDS = 4
@@ -50,103 +51,135 @@ class Shares:
     failure: Fraction
 
 
-def summed(codes: Codes, units: Counts, size: int) -> Counts:
-    """The units in each of so many cells."""
-    total = np.zeros(size, units.dtype)
-    np.add.at(total, codes, units)
-    return total
+def tally(codes: Codes, weights: Weights, size: int) -> Counts:
+    """The units in each of so many cells, of one batch. With weights they are integers without a largest."""
+    if weights is None:
+        return np.bincount(codes, minlength=size).astype(np.int64)
+    return added(codes, weights, size).astype(object)
 
 
-# ----------------------------------------------------------------------------------------------------------- one column
+# -------------------------------------------------------------------------------------------------------------- columns
 
 
-def measured_column(
-    column: Column, levels: Sequence[Hashable] | None, total: float, budget: RhoBudget, shares: Shares
-) -> Margin:
-    """The one-way table of a column of about `total` rows. Listed levels are public."""
-    counted = column.table.counts([column])
-    labels, units = [key for (key,) in counted.keys], counted.units
-    solid, first = np.empty(0, np.int64), None
-    if levels is not None:
-        cells = ColumnCells.of_categories(column.kind, levels)
-    elif is_ordered(column.kind):
-        cells, solid, first = _partition(column, labels, units, total, budget, shares)
-    else:
-        there = [i for i, label in enumerate(labels) if label is not None]
-        atoms, first = budget.frequent([labels[i] for i in there], units[there], shares.values, shares.failure)
-        cells = ColumnCells.of_categories(column.kind, atoms)
-    noisy = budget.counts(summed(cells.encode(labels), units, cells.size), shares.cells)
-    variance = np.full(cells.size, budget.sigma(shares.cells) ** 2)
-    if first is not None:  # an atom was counted twice; near the cutoff the first count is biased
-        far = budget.cutoff(shares.values, shares.failure) / budget.step + 2 * budget.sigma(shares.values)
-        sure, weight = np.flatnonzero(first > far), float(shares.values / (shares.values + shares.cells))
-        noisy[sure] += weight * (first[sure] - noisy[sure])
-        variance[sure] *= 1 - weight
-    return Margin(column.name, cells, noisy, variance, total, cells.inner + solid)
+def measured_columns(
+    columns: Columns, levels: Mapping[str, Sequence[Hashable]], total: float, budget: RhoBudget, shares: Shares
+) -> list[Margin]:
+    """The one-way tables of columns of about `total` rows. Listed levels are public.
+
+    One query per column asks for its common values, one scan for decimals and buckets of all columns of numbers, and
+    one for the cells of all columns.
+    """
+    table, floor = columns.table, budget.floor(total)
+    found: list[Partition | None] = []
+    for column in columns:
+        if column.name in levels:
+            found.append(Partition(ColumnCells.of_categories(column.kind, levels[column.name])))
+        elif is_ordered(column.kind):
+            found.append(None)
+        else:
+            labels, units = table.common(column, floor)
+            there = [i for i, label in enumerate(labels) if label is not None]
+            atoms, first = budget.frequent(
+                [labels[i] for i in there], units[there], shares.values, shares.failure, floor
+            )
+            found.append(Partition(ColumnCells.of_categories(column.kind, atoms), first))
+    ordered = Columns(column for column, one in zip(columns, found, strict=True) if one is None)
+    made = iter(_partitions(ordered, total, floor, budget, shares))
+    partitions = [next(made) if one is None else one for one in found]
+    counted = table.field_sums(columns, CellScan(tuple(one.cells for one in partitions)))
+    margins = []
+    for column, one, units in zip(columns, partitions, counted, strict=True):
+        noisy = budget.counts(units, shares.cells)
+        variance = np.full(units.size, budget.sigma(shares.cells) ** 2)
+        if one.first is not None:  # an atom was counted twice; near the cutoff the first count is biased
+            far = budget.cutoff(shares.values, shares.failure, floor) / budget.step + 2 * budget.sigma(shares.values)
+            sure, weight = np.flatnonzero(one.first > far), float(shares.values / (shares.values + shares.cells))
+            noisy[sure] += weight * (one.first[sure] - noisy[sure])
+            variance[sure] *= 1 - weight
+        margins.append(Margin(column.name, one.cells, noisy, variance, total, one.cells.inner + one.solid))
+    return margins
 
 
-def _partition(
-    column: Column, labels: Sequence[Hashable], units: Counts, total: float, budget: RhoBudget, shares: Shares
-) -> tuple[ColumnCells, Codes, Floats]:
-    """Cells of numbers: frequent values, then buckets of leading bits for the rest. Also the intervals that are known
-    to hold rows, and the noisy counts of the atoms."""
-    every, there = numbers(labels, column.kind)
-    x, places = np.unique(every[there], return_inverse=True)
-    units, gone = summed(places, units[there], x.size), units[~there].sum()
-    known: tuple[list[Any], Floats] = budget.frequent(
-        [*x.tolist(), None], np.append(units, gone), shares.values, shares.failure
-    )
-    present = [i for i, key in enumerate(known[0]) if key is not None]
-    atoms = np.array([known[0][i] for i in present], x.dtype)
-    first, rest = known[1][present], total - float(known[1].sum())
-    step = _step(column, x, units, total, budget, shares.level / 2)
-    edges, shift, prefixes = np.empty(0), 0, list[int]()
-    if rest * budget.step >= budget.cutoff(shares.buckets, shares.failure):  # else no bucket would pass
-        others = ~np.isin(x, atoms)
-        edges, shift, prefixes = _buckets(x[others], units[others], rest, budget, shares)
-    cells = ColumnCells.of_numbers(column.kind, atoms, edges, step)
-    if not prefixes:
-        return cells, np.empty(0, np.int64), first
-    inside = np.isin(keys_of(cells.edges[:-1]) >> np.uint64(shift), np.array(prefixes, np.uint64))
-    return cells, 1 + np.flatnonzero(inside), first
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The cells of a column, noisy counts of its atoms, and which intervals are known to hold rows."""
+
+    cells: ColumnCells
+    first: Floats | None = None
+    solid: Codes = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-def _step(column: Column, x: Values, units: Counts, total: float, budget: RhoBudget, rho: Fraction) -> float | None:
+@dataclass(frozen=True)
+class CellScan:
+    """The units in each cell of each column."""
+
+    cells: tuple[ColumnCells, ...]
+
+    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
+        """Of a batch."""
+        return [tally(one.encode(rows), weights, one.size) for one, rows in zip(self.cells, fields, strict=True)]
+
+
+def _partitions(columns: Columns, total: float, floor: int, budget: RhoBudget, shares: Shares) -> Iterator[Partition]:
+    """Cells of numbers: frequent values, then buckets of leading bits for the rest."""
+    if not columns:
+        return
+    atoms, first, scans = [], [], []
+    least, most = budget.cutoff(shares.buckets, shares.failure), KEYS * budget.step
+    rests = []
+    for column in columns:
+        labels, units = columns.table.common(column, floor)
+        known, noisy = budget.frequent(labels, units, shares.values, shares.failure, floor)
+        values, there = numbers(known, column.kind)
+        distinct, places = np.unique(values[there], return_inverse=True)
+        atoms.append(distinct)
+        first.append(np.bincount(places, noisy[there], distinct.size).astype(np.float64))
+        rests.append(total - float(noisy.sum()))
+        seen = rests[-1] * budget.step >= least  # else no bucket would pass
+        scans.append(NumberScan(distinct, steps(column.kind, column.form), least if seen else None, most))
+    counted = iter(columns.table.field_sums(columns, Scans(tuple(scans))))
+    for column, one, many, rest, scan in zip(columns, atoms, first, rests, scans, strict=True):
+        off, buckets = next(counted), next(counted)
+        step = _step(scan.steps, off, total, budget, shares.level / 2)
+        edges, shift, prefixes = np.empty(0), 0, list[int]()
+        if scan.least is not None:
+            edges, shift, prefixes = _buckets(column, scan, buckets, rest, budget, shares)
+        cells = ColumnCells.of_numbers(column.kind, one, edges, step)
+        inside = np.isin(keys_of(cells.edges[:-1]) >> np.uint64(shift), np.array(prefixes, np.uint64))
+        yield Partition(cells, many, 1 + np.flatnonzero(inside) if prefixes else np.empty(0, np.int64))
+
+
+def _step(choices: Sequence[float | None], off: Counts, total: float, budget: RhoBudget, rho: Fraction) -> float | None:
     """The step that nearly all values are multiples of. The units that are not move by at most those of a person."""
-    choices = steps(column.kind, column.form)
     if len(choices) == 1:
         return choices[0]
     finer = math.floor(COARSER * total * budget.step)
-    scores = [-int(units[~multiples(x, step)].sum()) - finer * place for place, step in enumerate(choices)]
+    scores = [-int(units) - finer * place for place, units in enumerate(off)]
     return choices[budget.choose(scores, budget.most, rho)]
 
 
-def _buckets(x: Values, units: Counts, rest: float, budget: RhoBudget, shares: Shares) -> tuple[Floats, int, list[int]]:
+def _buckets(
+    column: Column, scan: NumberScan, counted: BucketCounts, rest: float, budget: RhoBudget, shares: Shares
+) -> tuple[Floats, int, list[int]]:
     """Edges of frequent buckets and of their parts, how many bits are cut off, and the buckets.
 
-    At the right level half of the units are among the first of their bucket that the cutoff takes. Σ min(c, cutoff)
-    over buckets moves by at most the units of a person who is added, removed or replaced.
+    At the right level half of the units are among the first of their bucket that the cutoff takes, or half of `most` if
+    there are more of them. min(Σ min(c, cutoff), most) over buckets moves by at most the units of a person who is
+    added, removed or replaced.
     """
-    keys, least = keys_of(x), budget.cutoff(shares.buckets, shares.failure)
-    half, scores = math.floor(rest * budget.step / 2), []
-    for level in LEVELS:
-        counts = _runs(keys >> np.uint64(64 - level), units)[1]
-        scores.append(-abs(int(np.minimum(counts, least).sum()) - half))
-    shift = 64 - LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
-    prefixes, counts = _runs(keys >> np.uint64(shift), units)
-    shown, noisy = budget.frequent([int(p) for p in prefixes], counts, shares.buckets, shares.failure)
+    half = math.floor(min(rest, KEYS) * budget.step / 2)
+    scores = [-abs(counted.shown(level) - half) for level in LEVELS]
+    level = LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
+    if level > counted.level:  # with a probability of e^-(some hundred): such fine buckets were not held
+        _, counted = column.table.field_sums(Columns([column]), Scans((replace(scan, finest=level, most=None),)))
+    shift, (prefixes, units) = 64 - level, counted.at(level)
+    shown, noisy = budget.frequent([int(p) for p in prefixes], units, shares.buckets, shares.failure)
     ends, sigma = set[int](), budget.sigma(shares.cells)
     for prefix, count in zip(shown, noisy, strict=True):
         bits = min(shift, PARTS, max(0, int(math.log2(max(count / (4 * sigma), 1)))))
         ends |= {(prefix << shift) + (i << shift - bits) for i in range(2**bits + 1)}
     edges = numbers_of(np.array(sorted(end for end in ends if end < 1 << 64), np.uint64))
     return edges[np.isfinite(edges)], shift, shown
-
-
-def _runs(keys: NDArray[np.uint64], units: Counts) -> tuple[NDArray[np.uint64], Counts]:
-    """The different ones of keys in order, and the units of each."""
-    distinct, starts = np.unique(keys, return_index=True)
-    return distinct, np.add.reduceat(units, starts) if starts.size else units
 
 
 # --------------------------------------------------------------------------------------------------------------- pairs
@@ -172,21 +205,41 @@ class TwoWay:
     measured: list[MeasuredPair]
 
 
+@dataclass(frozen=True)
+class PairScan:
+    """The units in each cell of the two-way tables of all pairs of columns. `groups` are those of cells, so many."""
+
+    cells: tuple[ColumnCells, ...]
+    groups: tuple[Codes, ...]
+    counts: tuple[int, ...]
+
+    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
+        """Of a batch."""
+        every = zip(self.cells, self.groups, fields, strict=True)
+        codes = [group[one.encode(rows)] for one, group, rows in every]
+        return [
+            tally(codes[a] * m + codes[b], weights, k * m).reshape(k, m)
+            for a, b in itertools.combinations(range(len(codes)), 2)
+            for k, m in [(self.counts[a], self.counts[b])]
+        ]
+
+
 def _pair_tables(columns: Columns, margins: Sequence[Margin]) -> dict[Pair, Counts]:
-    """The two-way tables of all pairs, in units, by one question."""
-    pairs = list(itertools.combinations(range(len(margins)), 2))
-    shapes = {(a, b): (margins[a].count, margins[b].count) for a, b in pairs}
+    """The two-way tables of all pairs, in units, by one scan."""
+    scan = PairScan(
+        tuple(margin.cells for margin in margins),
+        tuple(margin.group for margin in margins),
+        tuple(margin.count for margin in margins),
+    )
+    found = columns.table.field_sums(columns, scan)
+    return dict(zip(itertools.combinations(range(len(margins)), 2), found, strict=True))
 
-    def place(*fields: Any) -> Iterator[Codes]:
-        codes = []
-        for margin, field in zip(margins, fields, strict=True):
-            labels, rows = field.codes()
-            codes.append(margin.group[margin.cells.encode(labels)][rows])
-        return (codes[a] * margins[b].count + codes[b] for a, b in pairs)
 
-    size = max(math.prod(shape) for shape in shapes.values())
-    found = columns.table.cells(columns, place, size)  # type: ignore[arg-type]
-    return {pair: found[i, : math.prod(shape)].reshape(shape) for i, (pair, shape) in enumerate(shapes.items())}
+def merged(table: Counts, f: Codes, g: Codes) -> Counts:
+    """The counts of merged cells, exactly, one after the other."""
+    total = np.zeros((f.max() + 1) * (g.max() + 1), table.dtype)
+    np.add.at(total, (f[:, None] * (g.max() + 1) + g).ravel(), table.ravel())
+    return total
 
 
 def _candidates(margins: Sequence[Margin]) -> list[tuple[Pair, Codes, Codes]]:
@@ -213,10 +266,7 @@ def measured_pairs(columns: Columns, margins: Sequence[Margin], budget: RhoBudge
     if not candidates or not budget.left:
         return fit
     true = _pair_tables(columns, margins)
-    truths = [
-        summed((f[:, None] * (g.max() + 1) + g).ravel(), true[pair].ravel(), int((f.max() + 1) * (g.max() + 1)))
-        for pair, f, g in candidates
-    ]
+    truths = [merged(true[pair], f, g) for pair, f, g in candidates]
     price = budget.left / (ROUNDS * max(d - 1, 1))
     while budget.left > budget.rho / 10**9:
         last = price > Fraction(3, 5) * budget.left

@@ -36,6 +36,9 @@ Floats = NDArray[np.float64]
 Keyed = tuple[Sequence[Hashable], Counts]
 """Keys that occur, each once, and the units of each."""
 
+KEYS = 1 << 18
+"""Values of a column, or buckets of them, that are held at once: so many rows or people have no more that are frequent
+enough to be sent. It bounds memory to about 100 MB; of fewer rows than that every value is counted."""
 LARGEST_PRICE = 10**9
 """The ρ from which on a move counts as seen."""
 
@@ -73,34 +76,46 @@ class GaussianCounts(Mechanism[Counts, Counts]):
 class FrequentKeys(Mechanism[Keyed, Keyed]):
     """Keys whose units and noise reach a cutoff, and these noisy counts. Nobody needs to list the keys.
 
-    **Theorem.** Let a person have at most m units, at least one in each of her keys, and let the cutoff t meet
+    Keys with fewer than `floor` ≥ 1 units are passed over as those without any are, so that an engine need not send
+    them.
+
+    **Theorem.** Let a person have at most m units, let b be the floor, t + b - 1 the cutoff, and let t meet
     P(z ≥ t - m) + (m - 1)·P(z ≥ t) ≤ δ < 1/2. With integer Gaussian noise of variance Δ²/2ρ, Δ as in the lemma of this
     module, the release is δ-approximately ρ-zCDP.
 
-    *Proof.* Let D and D' be neighbours. The keys A that only D has are those of one person alone, with units w_i ≥ 1
-    that add up to at most m, so there are at most m of them. f(w) = P(z ≥ t - w) has the differences
-    f(w + 1) - f(w) = P(z = t - w - 1), which grow in w up to t - 1 ≥ m: f is convex on [0, m], and a sum of k ≤ m of
-    its values is largest where one key has all units. So some key of A passes with probability at most
-    f(m) + (m - 1)·f(0) ≤ δ. The noise on other keys is independent of that. Given that none of A passes, the output
-    has the law Q of the common keys in D; so the law of the output is (1 - δ)·Q + δ·R for some law R. D' has the same
-    with Q', from the same keys. Q and Q' are the same function of Gaussian counts that are at most Δ apart in ℓ2, so
-    their divergence is at most αρ. ∎
+    *Proof.* Let D and D' be neighbours. Let A be the keys that reach the floor in D and not in D'. The person who
+    differs has w_i units of D in such a key, and it has at most b - 1 in D', so 1 ≤ w_i and at most b - 1 + w_i in D.
+    The w_i add up to at most m, so there are at most m of them. Such a key passes with probability at most
+    f(w_i) = P(z ≥ t - w_i). f has the differences f(w + 1) - f(w) = P(z = t - w - 1), which grow in w up to t - 1 ≥ m:
+    f is convex on [0, m], and a sum of k ≤ m of its values is largest where one key has all units. So some key of A
+    passes with probability at most f(m) + (m - 1)·f(0) ≤ δ. The noise on other keys is independent of that. Given that
+    none of A passes, the output has the law Q of the keys that reach the floor in both; so the law of the output is
+    (1 - δ)·Q + δ·R for some law R. D' has the same with Q', from the same keys. Q and Q' are the same function of
+    Gaussian counts that are at most Δ apart in ℓ2, so their divergence is at most αρ. ∎
     """
 
     loss: Zcdp
     law: IntegerGaussian
     cutoff: int
+    floor: int = 1
+
+    def seen(self, value: Keyed) -> Keyed:
+        """The keys that reach the floor."""
+        keys, units = value
+        there = np.flatnonzero(units >= self.floor)
+        return value if there.size == len(keys) else ([keys[i] for i in there.tolist()], units[there])
 
     def draw(self, value: Keyed, entropy: Entropy) -> Keyed:
-        """Noise on every key that occurs."""
-        keys, units = value
+        """Noise on every key that reaches the floor."""
+        keys, units = self.seen(value)
         noisy = units + self.law.draw(len(keys), entropy)
         passing = noisy >= self.cutoff
         return [keys[i] for i in np.flatnonzero(passing).tolist()], noisy[passing]
 
     def price(self, value: Keyed, other: Keyed, output: Keyed) -> float:
         """The move of common keys as ε. Keys of one side must stay below the cutoff, but for the failure."""
-        one, two = ({key: int(units) for key, units in zip(*side, strict=True)} for side in (value, other))
+        sides = (self.seen(value), self.seen(other))
+        one, two = ({key: int(units) for key, units in zip(*side, strict=True)} for side in sides)
         for mine, theirs in ((one, two), (two, one)):
             alone = sum(self.law.tail(self.cutoff - units) for key, units in mine.items() if key not in theirs)
             if alone > float(Fraction(self.loss.failure)) * (1 + 1e-9):
@@ -182,14 +197,21 @@ class RhoBudget:
         noisy = self.account.draw(GaussianCounts(self._pay(rho), self.law(rho)), units)
         return np.asarray(noisy / self.step, np.float64)
 
-    def cutoff(self, rho: Fraction, failure: Fraction) -> int:
+    def cutoff(self, rho: Fraction, failure: Fraction, floor: int = 1) -> int:
         """From how many units on a key is shown."""
-        return cutoff(self.law(rho), self.most, failure)
+        return cutoff(self.law(rho), self.most, failure) + floor - 1
 
-    def frequent(self, keys: Sequence[Hashable], units: Counts, rho: Fraction, failure: Fraction) -> tuple[Any, Floats]:
+    def floor(self, size: float) -> int:
+        """How many units a key needs for an engine to send it, of about so many rows: one, unless there are many."""
+        return 1 + (self.step // 4 if self.step > 1 else 0) + int(size) // KEYS * self.step
+
+    def frequent(
+        self, keys: Sequence[Hashable], units: Counts, rho: Fraction, failure: Fraction, floor: int = 1
+    ) -> tuple[Any, Floats]:
         """The keys that are frequent, in their order, and how often they occur, with noise."""
         law, loss = self.law(rho), self._pay(rho, failure)
-        shown, noisy = self.account.draw(FrequentKeys(loss, law, self.cutoff(rho, failure)), (keys, units))
+        mechanism = FrequentKeys(loss, law, self.cutoff(rho, failure, floor), floor)
+        shown, noisy = self.account.draw(mechanism, (keys, units))
         return shown, np.asarray(noisy / self.step, np.float64)
 
     def choose(self, scores: Sequence[int], moves: int, rho: Fraction) -> int:

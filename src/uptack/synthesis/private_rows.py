@@ -21,7 +21,7 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.synthesis.cells import is_ordered
 from uptack.synthesis.fit import draw
-from uptack.synthesis.measure import PICK, ROUNDS, Shares, TwoWay, measured_column, measured_pairs
+from uptack.synthesis.measure import PICK, ROUNDS, Shares, TwoWay, measured_columns, measured_pairs
 from uptack.synthesis.noisy_counts import RhoBudget, short
 from uptack.synthesis.one_way import Margin
 from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
@@ -219,10 +219,10 @@ def _made(columns: Columns, plan: MeasurementPlan, account: Account, rows: int |
     if account.adjacency.size_is_public and not table.filtered:
         total = float(max(table.size, 1))
     else:
-        units = np.array([table.counts(columns[:1]).units.sum()])
+        units = np.array([table.trues(None) * table.unit.step])
         total = max(float(budget.counts(units, short(SIZE * plan.rho))[0]), 1.0)
     shares = plan.shares(total, budget.left)
-    margins = [measured_column(one, plan.levels.get(one.name), total, budget, shares) for one in columns]
+    margins = measured_columns(columns, plan.levels, total, budget, shares)
     alone = plan.single(total) == 1
     fit = TwoWay({}, [], []) if alone else measured_pairs(columns, margins, budget)
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))

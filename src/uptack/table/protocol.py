@@ -30,6 +30,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.names import known
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit
+from uptack.table.values.field import Field
 from uptack.table.values.kinds import WHOLE, Kind
 from uptack.table.values.times import TIMED, Form
 
@@ -456,8 +457,11 @@ class GroupedTable(ABC):
 
 
 Place = Callable[..., Integers]
-"""The cell of every row, -1 for none, from one argument per column: a `Field`, or an array of floats. Of several
-columns it may be the cells in several tables, one after the other, for all of them by one question."""
+"""The cell of every row, -1 for none, from one argument per column: a `Field`, or an array of floats."""
+
+FieldSums = Callable[[Sequence[Field], Weights], list[Any]]
+"""A function of a batch of rows, a `Field` per column, and of their weights, that is added up over batches, entry by
+entry. It must pickle."""
 
 
 @dataclass(frozen=True)
@@ -563,6 +567,22 @@ class Table(ABC):
         column is asked for as `floats`."""
 
     @abstractmethod
+    def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
+        """The values of a column that have at least so many units, in order, and their units; a missing one is None.
+
+        Of times and durations they are ticks. Hidden rows have none. Other values never leave an engine, so that a
+        column of n rows gives at most n/least of them, however many it has.
+        """
+
+    @abstractmethod
+    def field_sums(self, columns: Sequence[Column], f: FieldSums) -> list[Any]:
+        """Σ f over batches of the rows that meet the conditions, by one scan, in any order and partition.
+
+        Whole numbers are exact; times are the floats nearest to their ticks where an engine has them. Hidden rows do
+        not share their owners' units.
+        """
+
+    @abstractmethod
     def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
         """At k how many people have rows in k cells, or in k combinations of values."""
 
@@ -630,3 +650,4 @@ class Table(ABC):
 
 
 SECRET = "a part of a table has no public size"
+WEIGHTLESS = "which of a person's rows counts depends on cells: rows have no weights of their own"

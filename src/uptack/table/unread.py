@@ -39,7 +39,9 @@ class UnreadTable(Table):
     size: int
     categorical: frozenset[str] = frozenset()
 
-    counts = cells = cells_per_person = trues = spread = by_person = identifies = as_rows = _touched
+    counts = cells = common = field_sums = cells_per_person = trues = spread = by_person = identifies = as_rows = (
+        _touched
+    )
 
     @staticmethod
     def of(table: Table) -> UnreadTable:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import added, as_floats, missing, plain_zero, units, valued, weighed
-from uptack.table.engine.rows import gathered
+from uptack.table.engine.expressions import HALF, added, as_floats, missing, plain_zero, units, valued, weighed
+from uptack.table.engine.rows import Codes, gathered
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import Column, Counts, Floored, Place, Weights
-from uptack.table.unit import Integers, roomy
-from uptack.table.values.field import CodedField, Field
-from uptack.table.values.kinds import NUMERIC, Kind, tidy
+from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, Place, Weights
+from uptack.table.unit import ROOM, Integers, roomy
+from uptack.table.values.field import CodedField, Field, no_rows
+from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, tidy
 from uptack.table.values.times import FIRST, LAST, TIMED, Form, begin, label
 
 if TYPE_CHECKING:
@@ -128,18 +130,109 @@ def _placed(place: Place, size: int, lines: Floats, weights: Weights) -> list[An
     return [_added(where[inside], None if weights is None else weights[inside], size)]
 
 
+def common(left: EngineTable, column: Column, least: int) -> tuple[list[Hashable], Integers]:
+    """The values of a column that have at least so many units, by one query.
+
+    Of values that are the same in their canonical form, though not to the engine (texts of Spark 3 that are not UTF-8),
+    the one with most units counts: what a person adds to the largest is at most what she adds to all.
+    """
+    kind = left.kinds[column.name]
+    key = as_floats(left.table[column.name]) if kind in TIMED else value(left, column.name)
+    rows, people = left.table.select(**left.ids, c=key), left.everybody() if left.ids else None
+    if people is None:
+        grouped = rows.group_by("c").aggregate(rows=rows.count())
+        grouped = grouped.filter(grouped.rows >= max(least, 1))
+    else:
+        rows = weighed(rows, people, list(left.ids), left.unit)
+        grouped = rows.group_by("c").aggregate(**units(rows.w))
+        high, low = (grouped[name].cast("float64") for name in ("units_high", "units_low"))
+        grouped = grouped.filter(high + low / 2.0**HALF >= float((least >> HALF) - 1))  # and exactly below
+    found: dict[Hashable, int] = {}
+    for row in connection.whole(grouped):
+        many = added(row) if people is not None else int(row["rows"])
+        if many >= max(least, 1):
+            plain = canonical(row["c"] if kind in TIMED else valued(row["c"], kind))  # ticks are whole numbers
+            found[plain] = max(many, found.get(plain, 0))
+    labels = sorted(found, key=in_order)
+    each = [found[one] for one in labels]
+    return labels, np.array(each, np.int64 if max(each, default=0) < ROOM else object)
+
+
+@dataclass(frozen=True)
+class FieldLayout:
+    """Record batches of a scan: first columns of floats, then keys of others, then weights. `order` is how the caller
+    has the columns."""
+
+    kinds: tuple[Kind, ...]
+    forms: tuple[Form | None, ...]
+    numbers: int
+    order: tuple[int, ...]
+    weighted: bool
+
+    def apply(self, f: FieldSums, batch: Any) -> list[Any]:
+        """f of a batch."""
+        return f(self._fields(batch), connection.integers(batch.column(len(self.kinds))) if self.weighted else None)
+
+    def nothing(self, f: FieldSums) -> list[Any]:
+        """f of no rows."""
+        fields = [no_rows(self.kinds[i], self.forms[i]) for i in self.order]
+        return f(fields, np.empty(0, np.int64) if self.weighted else None)
+
+    def _fields(self, batch: Any) -> list[Field]:
+        made = []
+        for i, (kind, form) in enumerate(zip(self.kinds, self.forms, strict=True)):
+            values = batch.column(i)
+            made.append(_numbers(connection.floats(values), form) if i < self.numbers else keyed(kind, values))
+        return [made[i] for i in self.order]
+
+
+def keyed(kind: Kind, values: Any) -> Field:
+    """A column of keys of a record batch. Integers of the machine are taken as they are."""
+    import pyarrow as pa
+
+    if kind == "integer" and pa.types.is_integer(values.type):
+        gone, whole = np.asarray(values.is_null()), np.asarray(values.fill_null(0))
+        return Field(kind, whole.size, lambda: (whole, gone))
+    codes = Codes(kind)
+    codes.read(values)
+    return codes.field()
+
+
+def field_sums(left: EngineTable, columns: Sequence[Column], f: FieldSums) -> list[Any]:
+    """Σ f over batches, by one scan: on the executors of Spark, otherwise here."""
+    if left.unit.share == "any":
+        raise UptackError(WEIGHTLESS)
+    kinds = {column.name: left.kinds[column.name] for column in columns}
+    numbers = [name for name, kind in kinds.items() if kind == "number" or kind in TIMED]
+    names = [*numbers, *(name for name in kinds if name not in numbers)]
+    layout = FieldLayout(
+        tuple(kinds[name] for name in names),
+        tuple(left.forms.get(name) for name in names),
+        len(numbers),
+        tuple(names.index(column.name) for column in columns),
+        bool(left.ids) and left.unit.weighted,
+    )
+    rows = _beside(left, numbers, names[len(numbers) :])
+    if layout.weighted:
+        rows = weighed(rows, left.everybody(), list(left.ids), left.unit)
+    return connection.batch_sums(rows, partial(layout.apply, f), layout.nothing(f), connection.BATCH)
+
+
+def _beside(left: EngineTable, numbers: Sequence[str], others: Sequence[str]) -> Any:
+    """Columns as floats, the keys of others, and ids, side by side."""
+    if left.plain is not None and not left.ids:
+        return left.plain.beside(numbers, others)
+    values = {f"v{i}": as_floats(left.table[name]) for i, name in enumerate(numbers)}
+    return left.table.select(**values, **{f"c{i}": left.key(name) for i, name in enumerate(others)}, **left.ids)
+
+
 def in_memory(left: EngineTable, columns: Sequence[Column]) -> MemoryTable:
     """Columns of any kind, read by one scan; of times the floats nearest to their ticks."""
     kinds = {column.name: left.kinds[column.name] for column in columns}
     numbers = [name for name, kind in kinds.items() if kind == "number" or kind in TIMED]
     others = [name for name in kinds if name not in numbers]
-    if left.plain is not None and not left.ids:
-        read = left.plain.beside(numbers, others)
-    else:
-        values = {f"v{i}": as_floats(left.table[name]) for i, name in enumerate(numbers)}
-        read = left.table.select(**values, **{f"c{i}": left.key(name) for i, name in enumerate(others)}, **left.ids)
     coded = [*(kinds[name] for name in others), *left.id_kinds]
-    lines, codes = gathered(read, len(numbers), coded, left.count())
+    lines, codes = gathered(_beside(left, numbers, others), len(numbers), coded, left.count())
     fields = {name: _numbers(line, left.forms.get(name)) for name, line in zip(numbers, lines, strict=True)}
     fields |= dict(zip(others, codes, strict=False))
     if not left.ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -43,6 +43,7 @@ from uptack.table.protocol import (
     Column,
     Columns,
     Counts,
+    FieldSums,
     Infinite,
     Meets,
     Name,
@@ -401,6 +402,14 @@ class EngineTable(Table):
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
         """The units in each of so many cells."""
         return counts.cells(self, columns, place, size)
+
+    def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
+        """The values of a column that have at least so many units."""
+        return counts.common(self.left(), column, least)
+
+    def field_sums(self, columns: Sequence[Column], f: FieldSums) -> list[Any]:
+        """Σ f over batches of the rows that meet the conditions."""
+        return counts.field_sums(self.left(), columns, f)
 
     def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
         """At k how many people have rows in k cells, or in k combinations of values."""

@@ -19,10 +19,12 @@ from uptack.table.memory.rows import MemoryRows
 from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
+    WEIGHTLESS,
     Coded,
     Column,
     Columns,
     Counts,
+    FieldSums,
     Floored,
     Infinite,
     Meets,
@@ -37,6 +39,8 @@ from uptack.table.values.field import Field, no_rows
 from uptack.table.values.kinds import LARGEST, Kind, tidy
 from uptack.table.values.times import TIMED, Form, begin, label
 
+BATCH = 1 << 17
+"""Rows that `field_sums` reads at once, as many as an engine sends."""
 Mask = NDArray[np.bool_]
 Values = tuple[NDArray[Any], Mask | None, bool]
 """Numbers as they are held, the rows without one, and whether all others are known to be finite."""
@@ -254,10 +258,37 @@ class MemoryTable(Table):
         return counts.cells_per_person(cells[self.present], self.codes[self.present])
 
     def _units(self, cells: Integers, size: int) -> Integers:
-        if not isinstance(cells, np.ndarray):  # those of several tables
-            return np.stack([self._units(each, size) for each in cells])
         codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]
         return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)
+
+    def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
+        """The values of a column that have at least so many units."""
+        field = self.fields[column.expr.name]
+        if field.kind in TIMED:
+            ticks, gone = field.ticks()
+            distinct, cells = np.unique(ticks, return_inverse=True)
+            labels, cells = [*distinct.tolist(), None], np.where(gone, distinct.size, cells)
+        else:
+            labels, cells = field.codes()
+        units = self._units(cells, len(labels))
+        there = np.flatnonzero(units >= max(least, 1))
+        return [labels[i] for i in there.tolist()], units[there]
+
+    def field_sums(self, columns: Sequence[Column], f: FieldSums) -> list[Any]:
+        """Σ f over batches of the rows that meet the conditions."""
+        if self.unit.share == "any":
+            raise UptackError(WEIGHTLESS)
+        fields, rows, weights = [self.fields[column.name] for column in columns], self.present, None
+        if self.codes is not None and self.unit.weighted:
+            codes = self.codes[rows]
+            weights = self.unit.weights(np.maximum(np.bincount(codes, minlength=self.people), 1))[codes]
+        total = None
+        for start in range(0, max(rows.size, 1), BATCH):
+            part = slice(start, start + BATCH)
+            found = f([field.taken(rows[part]) for field in fields], None if weights is None else weights[part])
+            total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
+        assert total is not None
+        return total
 
     def _distinct(self, column: Column) -> tuple[Sequence[Hashable], Integers]:
         """The values of a column that occur, and each row's place among them; times by units of the calendar."""

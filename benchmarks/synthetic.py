@@ -149,7 +149,8 @@ def design(real: pd.DataFrame, rows: pd.DataFrame, target: str) -> tuple[np.ndar
             x = floats(rows[name])
             columns.append(np.clip(np.where(np.isnan(x), np.nanmedian(floats(real[name])), x), -1e12, 1e12))
         elif real[name].nunique() <= 20:
-            columns += [(rows[name].astype(str) == level).to_numpy(float) for level in sorted(set(map(str, real[name])))]
+            text = rows[name].astype(str)
+            columns += [(text == level).to_numpy(float) for level in sorted(set(map(str, real[name])))]
     y = floats(rows[target])
     return np.column_stack(columns), np.clip(np.where(np.isnan(y), np.nanmedian(floats(real[target])), y), -1e12, 1e12)
 
@@ -172,7 +173,7 @@ def measures(name: str, real: pd.DataFrame, rows: pd.DataFrame) -> dict[str, flo
     }
 
 
-# --------------------------------------------------------------------------------------------------------------- methods
+# -------------------------------------------------------------------------------------------------------------- methods
 
 
 def ours(real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool) -> pd.DataFrame | None:
@@ -214,7 +215,7 @@ def lines(name: str, epsilon: float, given: argparse.Namespace) -> list[Row]:
         runs, start, costs = [], time.process_time(), []
         for seed in range(given.runs if word in WAYS else 1):
             if word in WAYS:
-                rows = ours(real, epsilon, *WAYS[word][:1], seed, WAYS[word][1])
+                rows = ours(real, epsilon, WAYS[word][0], seed, WAYS[word][1])
             else:
                 made = peer(given.peers, word, real, epsilon, seed, given.peer_options)
                 rows, cost = made or (None, None)

@@ -194,7 +194,7 @@ class Account:
         """
         eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta, checks.LEAST_DELTA)
         relation = check_adjacency(adjacency, rows_per_person)
-        promised = None if unit else Privacy(eps, dlt, relation)
+        promised = None if unit else Privacy.implied(eps, dlt, relation)
         return Account(name, eps, dlt, relation, source(entropy), _Book(promised, relation))
 
     @staticmethod

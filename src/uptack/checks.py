@@ -42,7 +42,7 @@ LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 def rational(name: str, value: object, must: str = "a finite rational number") -> Fraction:
     """The argument as a rational that is not beyond the floats."""
     try:
-        number = value if type(value) is Fraction else read(value)
+        number = value if type(value) is Fraction else Fraction(value) if type(value) is int else read(value)
     except ValueError:
         raise InvalidArgument(name, must, describe(value)) from None
     long = number.numerator.bit_length() - number.denominator.bit_length() > 1000  # comparisons take long products

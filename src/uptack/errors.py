@@ -5,11 +5,24 @@ Exceptions are for misuse. A refusal to answer (⊥) is a value: see `uptack.NoR
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 
 class UptackError(Exception):
-    """The root of all errors of this library."""
+    """The root of all errors of this library. It can be pickled: it keeps the arguments that it was made with."""
+
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *arguments: Any, **named: Any) -> Self:
+        """An error that remembers its arguments. Its `args` are the message."""
+        error = super().__new__(cls, *arguments)
+        error._made_with = arguments, named
+        return error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        arguments, named = self._made_with
+        return partial(type(self), **named), arguments
 
 
 class InvalidArgument(UptackError, ValueError):
@@ -19,9 +32,6 @@ class InvalidArgument(UptackError, ValueError):
         self.name, self.must, self.got, self.fix = name, must, got, fix
         super().__init__(f"{name} must be {must}, got {got}." + (f" {fix}" if fix else ""))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.must, self.got, self.fix)
-
 
 class UnknownName(InvalidArgument):
     """There is no column, or no table, of that name. Nothing was read and nothing was spent."""
@@ -29,9 +39,6 @@ class UnknownName(InvalidArgument):
     def __init__(self, what: str, got: str, fix: str = "") -> None:
         super().__init__(what, f"the name of a {what}", got, fix)
         self.args = (f"no {what} named {got}." + (f" {fix}" if fix else ""),)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.got, self.fix)
 
 
 class UnknownOption(InvalidArgument, TypeError):
@@ -41,9 +48,6 @@ class UnknownOption(InvalidArgument, TypeError):
         super().__init__(option, f"an option of {function}", "an unknown one", fix)
         self.function = function
         self.args = (f"unknown option {option!r} of {function}." + (f" {fix}" if fix else ""),)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.function, self.fix)
 
 
 class WrongArguments(InvalidArgument, TypeError):
@@ -63,9 +67,6 @@ class Failed(UptackError):
             f"{release} failed while it read the data. The reason may reveal something about the rows, so it is not "
             "shown. The curator can set UPTACK_DEBUG=1 to see it."
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.release,)
 
 
 class NoReplyError(UptackError):
@@ -101,9 +102,6 @@ class BudgetExceeded(UptackError):
             "Ask for a cheaper release. Spent budget cannot be recovered."
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.requested, self.remaining, self.whose)
-
 
 class LedgerError(UptackError):
     """A ledger can't be opened, read or written. `where` says which one, `problem` what is wrong, `fix` what to do."""
@@ -111,9 +109,6 @@ class LedgerError(UptackError):
     def __init__(self, where: str, problem: str, fix: str = "") -> None:
         self.where, self.problem, self.fix = where, problem, fix
         super().__init__(f"{where} {problem}." + (f" {fix}" if fix else ""))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.where, self.problem, self.fix)
 
 
 class LedgerCorrupt(LedgerError):
@@ -124,6 +119,3 @@ class LedgerCorrupt(LedgerError):
         super().__init__(
             where, f"is damaged: {fault}", "Restore it from a copy. Until then nothing can be spent from it."
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.where, self.fault)

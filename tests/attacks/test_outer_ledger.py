@@ -77,7 +77,7 @@ def test_two_processes_through_two_names_made_after_opening(place, tmp_path):
 
 def test_a_second_name_is_refused_inside_a_transaction_of_the_first(place, tmp_path):
     ledger = Ledger(place)
-    with ledger._book.store.writing():
+    with ledger._store.writing():
         os.link(place, tmp_path / "other.db")
         with pytest.raises(LedgerError, match="several names"):
             Ledger(tmp_path / "other.db", timeout=0.1)
@@ -94,14 +94,14 @@ def test_a_file_that_is_renamed_in_a_transaction_is_still_locked(place, tmp_path
             Ledger(tmp_path / "other.db", timeout=0.1).debit(Privacy(1), what="all")
 
     ledger = Ledger(place)
-    with pytest.raises(LedgerError, match="moved"), ledger._book.store.writing():
+    with pytest.raises(LedgerError, match="moved"), ledger._store.writing():
         rename_and_spend()
 
 
 def test_a_debit_into_a_file_that_was_swapped_is_no_debit(place, tmp_path):
     shutil.copy(place, tmp_path / "copy.db")
     ledger = Ledger(place)
-    with pytest.raises(LedgerError, match="moved"), ledger._book.store.writing():
+    with pytest.raises(LedgerError, match="moved"), ledger._store.writing():
         os.replace(tmp_path / "copy.db", place)
 
 
@@ -129,7 +129,7 @@ def test_two_processes_through_a_symbolic_link_share_the_budget(place, tmp_path)
 def test_no_file_is_left_beside_it_that_only_one_name_would_find(place, tmp_path):
     ledger = Ledger(place)
     ledger.debit(Privacy("1/2"), what="half")
-    with ledger._book.store.reading():
+    with ledger._store.reading():
         assert {path.name for path in tmp_path.iterdir()} == {"budget.db"}
 
 

@@ -61,7 +61,7 @@ def die_at(point, path, monkeypatch):
         try:
             ledger = Ledger(path)
             if point == "between the entry and the head":
-                monkeypatch.setattr(ledger_store, "update", lambda table: os.kill(os.getpid(), signal.SIGKILL))
+                monkeypatch.setattr(ledger_store.sa, "update", lambda table: os.kill(os.getpid(), signal.SIGKILL))
             if point == "before the commit":
                 append = ledger_store.append
                 monkeypatch.setattr(

@@ -519,7 +519,7 @@ class TestOpening:
 
     def test_the_disk_is_waited_for(self, path):
         ledger = Ledger(path, epsilon=1)
-        with ledger._book.store.writing() as connection:
+        with ledger._store.writing() as connection:
             pragma = {
                 name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "journal_mode")
             }

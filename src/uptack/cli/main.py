@@ -43,14 +43,7 @@ WRITTEN = {
 
 
 START, LEDGERS = "Start here", "Ledgers, the audit and the shell"
-RELEASES = (
-    "Statistics of one column",
-    "Counts",
-    "Comparisons and correlations",
-    "Regression and other models",
-    "Densities",
-)
-"""Sections of `uptack --help`, in this order; those of other packages follow."""
+"""The first and the last section of `uptack --help`. Between them are those of releases, by topic."""
 CLAUSE, LONGEST_HELP = ", with |, without |, which |: |; |, or ⊥", 1000
 """A line of `uptack --help` is the first clause of the command's own help."""
 
@@ -74,7 +67,9 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in sections: where to start, releases by topic, ledgers and the rest."""
-        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *RELEASES, LEDGERS)}
+        from uptack.cli.release_commands import SECTIONS
+
+        sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *SECTIONS.values(), LEDGERS)}
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None and not command.hidden:
@@ -104,10 +99,9 @@ class Commands(click.Group):
 
         longer = {made.name.replace("_", "-"): made.also.replace("_", "-") for made in declared().values() if made.also}
         places = {**{long: f"uptack {short}" for long, short in longer.items()}, **ELSEWHERE}
-        near = difflib.get_close_matches(name, [*self.list_commands(ctx), *places], n=1)
-        if not near:
-            return ""
-        return f" Use `{places[near[0]]}`." if near[0] in places else f" Did you mean {near[0]!r}?"
+        for near in difflib.get_close_matches(name, [*self.list_commands(ctx), *places], n=1):
+            return f" Use `{places[near]}`." if near in places else f" Did you mean {near!r}?"
+        return ""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """The command of that name."""

@@ -23,13 +23,13 @@ FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
 SECTIONS = {
     "statistics": "Statistics of one column",
     "discrete": "Counts",
-    "densities": "Densities",
     "ranks": "Comparisons and correlations",
     "multivariate": "Regression and other models",
     "regression": "Regression and other models",
     "kernels": "Regression and other models",
+    "densities": "Densities",
 }
-"""Where `uptack --help` lists the commands of each folder."""
+"""The section of `uptack --help` for the commands of each folder, in the order of the sections."""
 OTHER = "Other releases"
 
 TYPES: dict[str, Any] = {

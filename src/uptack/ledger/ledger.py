@@ -1,7 +1,4 @@
-"""The ledger of a data set: a budget, and an append-only record of what was spent from it.
-
-The chain of one data set in a store: opening it, adding to it, reading it.
-"""
+"""The ledger of a data set: a budget, and an append-only record of what was spent from it."""
 
 from __future__ import annotations
 
@@ -16,148 +13,13 @@ from uptack.display import FigureTable, Record, Tabular
 from uptack.errors import InvalidArgument, LedgerCorrupt, LedgerError, UptackError
 from uptack.exact import Rational
 from uptack.labels import label
-from uptack.ledger import ledger_store
+from uptack.ledger import entry_chain, ledger_store
 from uptack.ledger.admission import Balance, brief
-from uptack.ledger.entry_chain import (
-    GENESIS,
-    Entry,
-    Fault,
-    Head,
-    Row,
-    Verification,
-    amount,
-    amounts,
-    as_loss,
-    digest,
-    entry,
-    following,
-    neighbours,
-    walk,
-)
+from uptack.ledger.entry_chain import GENESIS, Entry, Fault, Head, Row, Verification, amount, as_loss
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, tight
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.guarantee import short
 from uptack.privacy.loss import Composed, Loss
-
-
-class Book:
-    """The entries of a data set. The last ones hold all sums that a debit needs, so a long chain is not slower."""
-
-    def __init__(self, place: str | Path, dataset: str, timeout: float) -> None:
-        self.store, self.dataset = ledger_store.Store(place, timeout), dataset
-
-    def open(self, budget: Privacy | None) -> Privacy:
-        """The budget of the data set. If it has none yet, the given one becomes its first entry."""
-        known = self.store.datasets() if self.store.exists() else []
-        if self.dataset not in known:
-            if budget is None:
-                raise self._unknown(known)
-            self._begin(budget)
-        with self.store.reading() as connection:
-            return self._budget(connection)
-
-    def _unknown(self, known: list[str]) -> LedgerError:
-        if not known:
-            return LedgerError(
-                self.store.name,
-                "does not exist, or has no ledger",
-                "Pass epsilon= (`uptack ledger create`) to create one.",
-            )
-        fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
-        return LedgerError(self.store.name, f"has no data set {self.dataset!r}", fix)
-
-    def _begin(self, budget: Privacy) -> None:
-        nothing = Privacy(0, 0, budget.adjacency)
-        fields = {"dataset": self.dataset, "kind": "budget", "analyst": "", "what": "the budget", **amounts("", budget)}
-        with self.store.creating() as connection:
-            if ledger_store.head(connection, self.dataset) is None:  # else another process was faster
-                first = following(None, fields, Balance(budget, nothing, nothing), budget.adjacency, None)
-                ledger_store.append(connection, first)
-
-    def debit(self, cost: Privacy, what: str, analyst: str, tree: Loss, relation: Adjacency) -> Entry:
-        """Checks the balance and adds a debit, in one transaction."""
-        with self.store.writing() as connection:
-            end, balance = self._standing(connection, analyst, lock=True)
-            whose = f"the budget of {self.dataset!r}" if balance.allowance is None else f"what {analyst!r} may spend"
-            after = balance.after(cost, whose)
-            fields = {"dataset": self.dataset, "kind": "debit", "analyst": analyst, "what": what, **amounts("", cost)}
-            row = following(end, fields, after, relation, tree)
-            ledger_store.append(connection, row)
-        return entry(row, after.budget.adjacency)
-
-    def allow(self, allowance: Privacy, analyst: str) -> Entry:
-        """Adds an entry that grants an allowance."""
-        with self.store.writing() as connection:
-            end, balance = self._standing(connection, analyst, lock=True)
-            fields = {"dataset": self.dataset, "kind": "allowance", "analyst": analyst, "what": "an allowance"}
-            row = following(end, fields | amounts("", allowance), balance, allowance.adjacency, None)
-            ledger_store.append(connection, row)
-        return entry(row, allowance.adjacency)
-
-    def balance(self, analyst: str) -> Balance:
-        """What is spent and what is left."""
-        with self.store.reading() as connection:
-            return self._standing(connection, analyst)[1]
-
-    def entries(self, **equal: str) -> list[Entry]:
-        """The entries in order, filtered by values of columns."""
-        with self.store.reading() as connection:
-            relation = self._budget(connection).adjacency
-            return [entry(row, relation) for row in ledger_store.rows(connection, self.dataset, **equal)]
-
-    def head(self) -> Head:
-        """The number and the hash of the last entry."""
-        with self.store.reading() as connection:
-            return self._head(connection)
-
-    def verify(self, witness: Head | None) -> Verification:
-        """Checks the whole chain in one transaction."""
-        with self.store.reading() as connection:
-            return walk(
-                ledger_store.rows(connection, self.dataset), ledger_store.head(connection, self.dataset), witness
-            )
-
-    def _head(self, connection: Connection, lock: bool = False) -> Head:
-        head = ledger_store.head(connection, self.dataset, lock)
-        if head is None:
-            raise self._damaged(1, "is missing")
-        return head
-
-    def _damaged(self, number: int, reason: str) -> LedgerCorrupt:
-        return LedgerCorrupt(self.store.name, Fault(number, reason))
-
-    def _budget(self, connection: Connection) -> Privacy:
-        first = ledger_store.last(connection, self.dataset, number=1)
-        if first is None:
-            raise self._damaged(1, "is missing")
-        if first["previous"] != GENESIS:
-            raise LedgerError(self.store.name, f"is not a {GENESIS}", "Open it with the version that wrote it.")
-        return amount(first, "", neighbours(first))
-
-    def _standing(self, connection: Connection, analyst: str, lock: bool = False) -> tuple[Row, Balance]:
-        """The last entry, and what the analyst may spend. Once there are allowances, others may spend nothing.
-
-        With `lock` no other transaction can add an entry until this one ends.
-        """
-        end = self._end(connection, self._head(connection, lock))
-        budget = self._budget(connection)
-        nothing = Privacy(0, 0, budget.adjacency)
-        mine = ledger_store.last(connection, self.dataset, kind="debit", analyst=analyst)
-        own = amount(mine, "own_", budget.adjacency) if mine else nothing
-        allowance = None
-        if analyst and ledger_store.last(connection, self.dataset, kind="allowance"):
-            grant = ledger_store.last(connection, self.dataset, kind="allowance", analyst=analyst)
-            allowance = amount(grant, "", budget.adjacency) if grant else nothing
-        return end, Balance(budget, amount(end, "spent_", budget.adjacency), own, allowance)
-
-    def _end(self, connection: Connection, head: Head) -> Row:
-        """The entry that the head names. So nothing is appended to a chain whose end was cut or changed."""
-        row = ledger_store.last(connection, self.dataset, number=head.number)
-        if row is None:
-            raise self._damaged(head.number, "is missing: the end of the chain was cut off")
-        if not digest(row) == row["hash"] == head.hash:
-            raise self._damaged(head.number, "was changed, or is not the one that the head names")
-        return row
-
 
 T = TypeVar("T")
 LONGEST_TEXT = 1000
@@ -206,17 +68,38 @@ class Ledger(Tabular):
         if not isinstance(place, str | Path):
             raise InvalidArgument("place", "a path or a URL", checks.describe(place))
         self.dataset, self.analyst = _text("dataset", dataset), None if analyst is None else _text("analyst", analyst)
-        asked = _asked(epsilon, delta, adjacency)
-        self._book = Book(place, self.dataset, float(checks.positive("timeout", timeout)))
-        self.budget = self._book.open(asked)
-        if asked is not None and asked != self.budget:
-            problem = f"has a budget of {self.budget} for {self.dataset!r}, not of {asked}"
+        budget = _new_budget(epsilon, delta, adjacency)
+        self._store = ledger_store.Store(place, float(checks.positive("timeout", timeout)))
+        known = self._store.datasets() if self._store.exists() else []
+        if dataset not in known:
+            if budget is None:
+                raise self._unknown(known)
+            self._create(budget)
+        with self._store.reading() as connection:
+            self.budget = self._stored_budget(connection)
+        if budget is not None and budget != self.budget:
+            problem = f"has a budget of {self.budget} for {dataset!r}, not of {budget}"
             raise LedgerError(self.where, problem, "A budget never changes. Open the ledger without epsilon.")
+
+    def _unknown(self, known: list[str]) -> LedgerError:
+        if not known:
+            fix = "Pass epsilon= (`uptack ledger create`) to create one."
+            return LedgerError(self.where, "does not exist, or has no ledger", fix)
+        fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
+        return LedgerError(self.where, f"has no data set {self.dataset!r}", fix)
+
+    def _create(self, budget: Privacy) -> None:
+        """Writes the first entry, which holds the budget."""
+        nothing = Privacy(0, 0, budget.adjacency)
+        with self._store.creating() as connection:
+            if ledger_store.head(connection, self.dataset) is None:  # else another process was faster
+                balance = Balance(budget, nothing, nothing)
+                self._append(connection, None, ("budget", "", "the budget"), budget, balance, budget.adjacency, None)
 
     @property
     def where(self) -> str:
         """The file, or the URL without its password."""
-        return self._book.store.name
+        return self._store.name
 
     @property
     def adjacency(self) -> Adjacency:
@@ -287,12 +170,25 @@ class Ledger(Tabular):
         return result
 
     def _relation(self, adjacency: Adjacency | None) -> Adjacency:
-        return self.adjacency if adjacency is None else _adjacency(adjacency)
+        return self.adjacency if adjacency is None else check_adjacency(adjacency)
 
     def _debit(self, tree: Loss, price: Privacy, what: str, analyst: str | None) -> Entry:
-        """The debit of a tree that has this price among the neighbours of the price."""
-        what, name = _text("what", what), self._name(analyst)
-        return self._book.debit(brief(price.under(self.adjacency)), what, name, tree, price.adjacency)
+        """Checks the balance and adds a debit, in one transaction. The tree has this price under its adjacency."""
+        what, name, cost = _text("what", what), self._name(analyst), brief(price.under(self.adjacency))
+        with self._store.writing() as connection:
+            last, balance = self._standing(connection, name, lock=True)
+            whose = f"the budget of {self.dataset!r}" if balance.allowance is None else f"what {name!r} may spend"
+            after = balance.after(cost, whose)
+            return self._append(connection, last, ("debit", name, what), cost, after, price.adjacency, tree)
+
+    def _append(
+        self, connection: Connection, last: Row | None, words: tuple[str, str, str], cost: Privacy, *after: Any
+    ) -> Entry:
+        """Adds an entry after `last`: its kind, analyst and description, its cost, and what `following` needs."""
+        fields = dict(zip(("dataset", "kind", "analyst", "what"), (self.dataset, *words), strict=True))
+        row = entry_chain.following(last, fields | entry_chain.amounts("", cost), *after)
+        ledger_store.append(connection, row)
+        return entry_chain.entry(row, cost.adjacency)
 
     def _name(self, analyst: str | None) -> str:
         """The analyst, or the one that this ledger was opened for; empty for the curator."""
@@ -305,26 +201,40 @@ class Ledger(Tabular):
         nothing. The curator, who has no name, still may. `uptack.ledger.admission` says when an allowance is a
         guarantee against its analyst alone, and when it only rations the budget.
         """
-        return self._book.allow(Privacy(epsilon, delta, self.adjacency), _text("analyst", analyst))
+        allowance, name = Privacy(epsilon, delta, self.adjacency), _text("analyst", analyst)
+        with self._store.writing() as connection:
+            last, balance = self._standing(connection, name, lock=True)
+            words = "allowance", name, "an allowance"
+            return self._append(connection, last, words, allowance, balance, self.adjacency, None)
 
     def remaining(self, analyst: str | None = None) -> Privacy:
         """What may still be spent: the budget minus all debits, and at most what is left of the analyst's allowance."""
-        return self._book.balance(self._name(analyst)).remaining
+        return self._balance(self._name(analyst)).remaining
 
     def spent(self, analyst: str | None = None) -> Privacy:
         """The sum of all debits, or of those of one analyst."""
         if analyst is None:
-            return self._book.balance("").spent
-        return self._book.balance(_text("analyst", analyst)).own
+            return self._balance("").spent
+        return self._balance(_text("analyst", analyst)).own
+
+    def _balance(self, analyst: str) -> Balance:
+        with self._store.reading() as connection:
+            return self._standing(connection, analyst)[1]
 
     def history(self, analyst: str | None = None) -> list[Entry]:
         """All debits in order, or those of one analyst."""
         who = {} if analyst is None else {"analyst": _text("analyst", analyst)}
-        return self._book.entries(kind="debit", **who)
+        return self._entries(kind="debit", **who)
 
     def entries(self) -> list[Entry]:
         """All entries in order: the budget, allowances and debits."""
-        return self._book.entries()
+        return self._entries()
+
+    def _entries(self, **equal: str) -> list[Entry]:
+        """The entries in order, filtered by values of columns."""
+        with self._store.reading() as connection:
+            relation = self._stored_budget(connection).adjacency
+            return [entry_chain.entry(row, relation) for row in ledger_store.rows(connection, self.dataset, **equal)]
 
     def tight(self, delta: Rational) -> Privacy:
         """What the history would have cost if all its loss trees had been fixed before the first release.
@@ -332,15 +242,14 @@ class Ledger(Tabular):
         **Not a guarantee if a cost was chosen in view of earlier answers.** It is never used to admit a request. It
         shows what `debit_plan` would have saved.
         """
-        return tight([self._own_terms(line) for line in self.history()], delta, self.adjacency)
-
-    def _own_terms(self, line: Entry) -> Loss:
-        """The tree of a debit about the ledger's own neighbours."""
-        return line.loss if line.loss is not None and line.adjacency == self.adjacency else as_loss(line.cost)
+        own = [(line, line.adjacency == self.adjacency) for line in self.history()]  # else the tree is about others
+        trees = [line.loss if line.loss is not None and same else as_loss(line.cost) for line, same in own]
+        return tight(trees, delta, self.adjacency)
 
     def head(self) -> Head:
         """Number and hash of the last entry. If you keep them elsewhere, `verify` notices a replaced ledger."""
-        return self._book.head()
+        with self._store.reading() as connection:
+            return self._head(connection)
 
     def verify(self, witness: Head | Entry | None = None) -> Verification:
         """Check every hash, every link, every sum and the head. True if all are right; else `fault` is the first fault.
@@ -349,7 +258,51 @@ class Ledger(Tabular):
         """
         if witness is not None and not isinstance(witness, Head | Entry):
             raise InvalidArgument("witness", "a head or an entry of this ledger", checks.describe(witness))
-        return self._book.verify(None if witness is None else Head(witness.number, witness.hash))
+        saved = None if witness is None else Head(witness.number, witness.hash)
+        with self._store.reading() as connection:
+            head = ledger_store.head(connection, self.dataset)
+            return entry_chain.walk(ledger_store.rows(connection, self.dataset), head, saved)
+
+    # --------------------------------------------------------------------------------------------- inside a transaction
+
+    def _head(self, connection: Connection, lock: bool = False) -> Head:
+        head = ledger_store.head(connection, self.dataset, lock)
+        if head is None:
+            raise self._damaged(1, "is missing")
+        return head
+
+    def _damaged(self, number: int, reason: str) -> LedgerCorrupt:
+        return LedgerCorrupt(self.where, Fault(number, reason))
+
+    def _stored_budget(self, connection: Connection) -> Privacy:
+        first = ledger_store.last(connection, self.dataset, number=1)
+        if first is None:
+            raise self._damaged(1, "is missing")
+        if first["previous"] != GENESIS:
+            raise LedgerError(self.where, f"is not a {GENESIS}", "Open it with the version that wrote it.")
+        return amount(first, "", entry_chain.neighbours(first))
+
+    def _standing(self, connection: Connection, analyst: str, lock: bool = False) -> tuple[Row, Balance]:
+        """The last entry, and what the analyst may spend. Once there are allowances, others may spend nothing.
+
+        The last entries hold all sums, so a long chain is not slower. They are refused if the end of the chain was cut
+        or changed. With `lock` no other transaction can add an entry until this one ends.
+        """
+        head = self._head(connection, lock)
+        end = ledger_store.last(connection, self.dataset, number=head.number)
+        if end is None:
+            raise self._damaged(head.number, "is missing: the end of the chain was cut off")
+        if not entry_chain.digest(end) == end["hash"] == head.hash:
+            raise self._damaged(head.number, "was changed, or is not the one that the head names")
+        budget = self._stored_budget(connection)
+        nothing = Privacy(0, 0, budget.adjacency)
+        mine = ledger_store.last(connection, self.dataset, kind="debit", analyst=analyst)
+        own = amount(mine, "own_", budget.adjacency) if mine else nothing
+        allowance = None
+        if analyst and ledger_store.last(connection, self.dataset, kind="allowance"):
+            grant = ledger_store.last(connection, self.dataset, kind="allowance", analyst=analyst)
+            allowance = amount(grant, "", budget.adjacency) if grant else nothing
+        return end, Balance(budget, amount(end, "spent_", budget.adjacency), own, allowance)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -359,7 +312,7 @@ class Ledger(Tabular):
             "dataset": self.dataset,
             "budget": self.budget.to_dict(),
             "spent": self.spent().to_dict(),
-            "remaining": self._book.balance("").remaining.to_dict(),
+            "remaining": self._balance("").remaining.to_dict(),
             "allowances": {e.analyst: e.cost.to_dict() for e in lines if e.kind == "allowance"},
             "entries": [line.to_dict() for line in lines],
         }
@@ -394,19 +347,14 @@ class Ledger(Tabular):
             return f"{named})"
 
 
-def _adjacency(value: object) -> Adjacency:
-    relation: Adjacency = checks.instance("adjacency", value, Adjacency, "SUBSTITUTE or ADD_REMOVE")
-    return relation
-
-
-def _asked(epsilon: Rational | None, delta: Rational | None, adjacency: Adjacency | None) -> Privacy | None:
-    """The requested budget; None if the ledger is to be opened with its own."""
+def _new_budget(epsilon: Rational | None, delta: Rational | None, adjacency: Adjacency | None) -> Privacy | None:
+    """The budget of a new ledger; None to open an existing one."""
     if epsilon is None:
         if delta is not None or adjacency is not None:
             raise InvalidArgument("epsilon", "given if delta or adjacency is", "None", "A budget has all three.")
         return None
     least = checks.epsilon(epsilon, fix="It is the total budget of all releases.")
-    relation = SUBSTITUTE if adjacency is None else _adjacency(adjacency)
+    relation = SUBSTITUTE if adjacency is None else check_adjacency(adjacency)
     return Privacy(least, 0 if delta is None else delta, relation)
 
 

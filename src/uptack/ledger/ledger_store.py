@@ -37,60 +37,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import (
-    DDL,
-    Column,
-    Connection,
-    Engine,
-    Index,
-    Integer,
-    MetaData,
-    NullPool,
-    Table,
-    Text,
-    create_engine,
-    event,
-    insert,
-    inspect,
-    select,
-    update,
-)
-from sqlalchemy.engine import URL, make_url
+import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from uptack import checks
 from uptack.errors import InvalidArgument, LedgerError, UptackError
-from uptack.ledger.entry_chain import Head, Row
+from uptack.ledger.entry_chain import FIELDS, Head, Row
 
-metadata = MetaData()
+metadata = sa.MetaData()
 
-entries = Table(
+entries = sa.Table(
     "uptack_entries",
     metadata,
-    Column("dataset", Text, primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("time", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    Column("analyst", Text, nullable=False),  # "" is the curator
-    Column("what", Text, nullable=False),
-    Column("epsilon", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("spent_epsilon", Text, nullable=False),
-    Column("spent_delta", Text, nullable=False),
-    Column("own_epsilon", Text, nullable=False),
-    Column("own_delta", Text, nullable=False),
-    Column("details", Text, nullable=False),
-    Column("previous", Text, nullable=False),
-    Column("hash", Text, nullable=False),
+    sa.Column("dataset", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in (*FIELDS[2:], "hash")),
 )
-Index("uptack_entries_of_analyst", entries.c.dataset, entries.c.kind, entries.c.analyst, entries.c.number)
+sa.Index("uptack_entries_of_analyst", entries.c.dataset, entries.c.kind, entries.c.analyst, entries.c.number)
 
-heads = Table(
+heads = sa.Table(
     "uptack_heads",
     metadata,
-    Column("dataset", Text, primary_key=True),
-    Column("number", Integer, nullable=False),
-    Column("hash", Text, nullable=False),
+    sa.Column("dataset", sa.Text, primary_key=True),
+    sa.Column("number", sa.Integer, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
 )
 
 
@@ -143,7 +113,7 @@ _POSTGRES = {
 for _dialect, _triggers in (("sqlite", _LITE), ("postgresql", _POSTGRES)):
     for _table, _statements in _triggers.items():
         for _statement in _statements:
-            event.listen(_table, "after_create", DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+            sa.event.listen(_table, "after_create", sa.DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
 
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -238,7 +208,7 @@ class Store:
         else:
             self._path = resolved(place)
             self.name = str(self._path)
-            self._engine = create_engine("sqlite://", creator=lambda: self._connect("rw"), poolclass=NullPool)
+            self._engine = sa.create_engine("sqlite://", creator=lambda: self._connect("rw"), poolclass=sa.NullPool)
 
     def _connect(self, mode: str) -> sqlite3.Connection:
         """A connection to the file, without automatic transactions. The mode "rwc" creates a missing file."""
@@ -269,7 +239,7 @@ class Store:
             raise LedgerError(self.name, *_reason(error)) from error
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def reading(self) -> Iterator[sa.Connection]:
         """A transaction that sees one state of the ledger."""
         self._identity()
         with self._clear(), self._engine.begin() as connection:
@@ -280,7 +250,7 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[sa.Connection]:
         """A transaction that is on disk when it ends, and is rolled back on an error."""
         before = self._identity()
         with self._clear(), self._engine.begin() as connection:
@@ -299,7 +269,7 @@ class Store:
         """Whether there are ledgers here. Another file is refused and not changed."""
         if self._path is None:
             with self.reading() as connection:
-                return inspect(connection).has_table(heads.name)
+                return sa.inspect(connection).has_table(heads.name)
         if self._identity() is None or self._path.stat().st_size == 0:
             return False
         with self._clear():
@@ -316,7 +286,7 @@ class Store:
         return bool(tables)
 
     @contextmanager
-    def creating(self) -> Iterator[Connection]:
+    def creating(self) -> Iterator[sa.Connection]:
         """A writing transaction in a database that has the tables, one at a time."""
         if self._path is not None and not self.exists():
             with self._clear():
@@ -338,13 +308,13 @@ class Store:
     def datasets(self) -> list[str]:
         """The data sets that have a ledger here."""
         with self.reading() as connection:
-            return list(connection.scalars(select(heads.c.dataset).order_by(heads.c.dataset)))
+            return list(connection.scalars(sa.select(heads.c.dataset).order_by(heads.c.dataset)))
 
 
-def _url(text: str) -> URL:
+def _url(text: str) -> sa.URL:
     must, fix = "a path, or a URL of a PostgreSQL server", "Such as postgresql+psycopg://user@host/database."
     try:
-        url = make_url(text.replace("postgres://", "postgresql://", 1))
+        url = sa.make_url(text.replace("postgres://", "postgresql://", 1))
     except ArgumentError:
         raise InvalidArgument("place", must, "an invalid URL", fix) from None
     if url.get_backend_name() != "postgresql":
@@ -352,42 +322,42 @@ def _url(text: str) -> URL:
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 
-def _server(url: URL) -> Engine:
+def _server(url: sa.URL) -> sa.Engine:
     try:
-        return create_engine(url, poolclass=NullPool)
+        return sa.create_engine(url, poolclass=sa.NullPool)
     except ImportError as missing:
         raise UptackError('a ledger in PostgreSQL needs psycopg: pip install "uptack[postgres]"') from missing
 
 
-def head(connection: Connection, dataset: str, lock: bool = False) -> Head | None:
+def head(connection: sa.Connection, dataset: str, lock: bool = False) -> Head | None:
     """The head of a chain, if there is one. With `lock` no other transaction can append until this one ends."""
-    query = select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
+    query = sa.select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
     found = connection.execute(query.with_for_update() if lock else query).first()
     return None if found is None else Head(found.number, found.hash)
 
 
-def rows(connection: Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
+def rows(connection: sa.Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
     """The rows of a data set in order, filtered by values of columns."""
-    query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number)
+    query = sa.select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number)
     query = query.where(*(entries.c[name] == value for name, value in equal.items()))
     for row in connection.execute(query.execution_options(yield_per=1000)):
         yield row._asdict()
 
 
-def last(connection: Connection, dataset: str, **equal: str | int) -> Row | None:
+def last(connection: sa.Connection, dataset: str, **equal: str | int) -> Row | None:
     """The last of those rows, if there is one."""
-    query = select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number.desc()).limit(1)
+    query = sa.select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number.desc()).limit(1)
     query = query.where(*(entries.c[name] == value for name, value in equal.items()))
     row = connection.execute(query).first()
     return None if row is None else row._asdict()
 
 
-def append(connection: Connection, row: Row) -> None:
+def append(connection: sa.Connection, row: Row) -> None:
     """Add a row, and move the head to it."""
-    connection.execute(insert(entries).values(dict(row)))
+    connection.execute(sa.insert(entries).values(dict(row)))
     place = Head(row["number"], row["hash"])
     if place.number == 1:
-        connection.execute(insert(heads).values(dataset=row["dataset"], number=1, hash=place.hash))
+        connection.execute(sa.insert(heads).values(dataset=row["dataset"], number=1, hash=place.hash))
     else:
-        moved = update(heads).where(heads.c.dataset == row["dataset"])
+        moved = sa.update(heads).where(heads.c.dataset == row["dataset"])
         connection.execute(moved.values(number=place.number, hash=place.hash))

@@ -62,13 +62,14 @@ def _cost(node: object, adjacency: Adjacency) -> Privacy:
 
 
 @_cost.register(loss.Pure)
-def _(node: loss.Pure, adjacency: Adjacency) -> Privacy:
-    return Privacy.implied(Fraction(node.epsilon), Fraction(0), adjacency)
-
-
 @_cost.register(loss.BoundedRange)
-def _(node: loss.BoundedRange, adjacency: Adjacency) -> Privacy:
-    """(ε, 0): the interval of log-ratios has length ε and holds 0. A mixture keeps P(S) ≤ e^ε·P'(S)."""
+@_cost.register(loss.Test)
+def _(node: loss.Pure | loss.BoundedRange | loss.Test, adjacency: Adjacency) -> Privacy:
+    """(ε, 0).
+
+    Of a bounded range, the interval of log-ratios has length ε and holds 0. A mixture keeps P(S) ≤ e^ε·P'(S). A test
+    alone reveals pass or fail, which is ε-private (Definition 24.2). Its δ counts if a release follows.
+    """
     return Privacy.implied(Fraction(node.epsilon), Fraction(0), adjacency)
 
 
@@ -76,12 +77,6 @@ def _(node: loss.BoundedRange, adjacency: Adjacency) -> Privacy:
 @_cost.register(loss.Gaussian)
 def _(node: loss.Approximate | loss.Gaussian, adjacency: Adjacency) -> Privacy:
     return Privacy.implied(Fraction(node.epsilon), Fraction(node.delta), adjacency)
-
-
-@_cost.register(loss.Test)
-def _(node: loss.Test, adjacency: Adjacency) -> Privacy:
-    """A test alone reveals pass or fail, which is ε-private (Definition 24.2). Its δ counts if a release follows."""
-    return Privacy.implied(Fraction(node.epsilon), Fraction(0), adjacency)
 
 
 @_cost.register(loss.Unit)

@@ -148,9 +148,12 @@ ADD_REMOVE = Adjacency("add/remove")
 
 def adjacency(value: object, rows_per_person: int = 1) -> Adjacency:
     """The argument as an adjacency, for so many rows per person."""
-    fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
-    relation: Adjacency = checks.instance("adjacency", value, Adjacency, "SUBSTITUTE or ADD_REMOVE", fix)
-    return relation.per_person(relation.rows_per_person * checks.integer("rows_per_person", rows_per_person, least=1))
+    if not isinstance(value, Adjacency):
+        fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
+        raise InvalidArgument("adjacency", "SUBSTITUTE or ADD_REMOVE", checks.describe(value), fix)
+    if type(rows_per_person) is int and rows_per_person == 1:
+        return value
+    return value.per_person(value.rows_per_person * checks.integer("rows_per_person", rows_per_person, least=1))
 
 
 LARGEST_EXPONENT = 10_000
@@ -246,6 +249,8 @@ class Privacy:
 
     def under(self, relation: Adjacency) -> Privacy:
         """The guarantee that this one implies under another adjacency."""
+        if relation == self.adjacency:
+            return self
         wider = self.group(self.adjacency.steps_to(adjacency(relation)))
         return Privacy.implied(wider.exact_epsilon, wider.exact_delta, relation)
 

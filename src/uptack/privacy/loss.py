@@ -9,6 +9,7 @@ kind and its fields, a rational the text "p/q". Nothing is rounded, so the tree 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -20,21 +21,13 @@ from uptack.privacy.calibration import gaussian_delta
 
 
 class Loss:
-    """A node of a loss tree."""
+    """A node of a loss tree. Its fields are checked by their names (`CHECKS`), and numbers become rationals."""
 
-    def _rationals(self, **values: Fraction) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-
-def _part(name: str, value: object, kind: type = Loss) -> Any:
-    return checks.instance(name, value, kind, f"a loss node of kind {kind.__name__}")
-
-
-def _parts(name: str, values: object, kind: type = Loss) -> tuple[Any, ...]:
-    if not isinstance(values, tuple) or not values:
-        raise InvalidArgument(name, "a tuple of at least one loss node", checks.describe(values))
-    return tuple(_part(f"{name}[{i}]", value, kind) for i, value in enumerate(values))
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            check = CHECKS.get(field.name)
+            if check is not None:
+                object.__setattr__(self, field.name, check(field.name, getattr(self, field.name)))
 
 
 @dataclass(frozen=True)
@@ -42,9 +35,6 @@ class Pure(Loss):
     """A mechanism that is ε-differentially private: Laplace, geometric, K-norm, report noisy max."""
 
     epsilon: Rational
-
-    def __post_init__(self) -> None:
-        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
 
 
 @dataclass(frozen=True)
@@ -63,9 +53,6 @@ class BoundedRange(Loss):
 
     epsilon: Rational
 
-    def __post_init__(self) -> None:
-        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
-
 
 @dataclass(frozen=True)
 class Approximate(Loss):
@@ -73,9 +60,6 @@ class Approximate(Loss):
 
     epsilon: Rational
     delta: Rational
-
-    def __post_init__(self) -> None:
-        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon), delta=checks.delta("delta", self.delta))
 
 
 @dataclass(frozen=True)
@@ -91,12 +75,11 @@ class Gaussian(Loss):
     noise_multiplier: Rational
 
     def __post_init__(self) -> None:
-        epsilon, delta = checks.nonnegative("epsilon", self.epsilon), checks.inside_unit("delta", self.delta)
-        multiplier = checks.positive("noise_multiplier", self.noise_multiplier)
-        if not gaussian_delta(multiplier, epsilon) <= delta:
+        super().__post_init__()
+        epsilon, delta = Fraction(self.epsilon), checks.inside_unit("delta", self.delta)
+        if not gaussian_delta(self.noise_multiplier, epsilon) <= delta:
             must = f"large enough for ε = {float(epsilon)}, δ = {float(delta)}"
             raise InvalidArgument("noise_multiplier", must, checks.describe(self.noise_multiplier))
-        self._rationals(epsilon=epsilon, delta=delta, noise_multiplier=multiplier)
 
 
 @dataclass(frozen=True)
@@ -104,7 +87,7 @@ class Zcdp(Loss):
     """A mechanism that is ρ-zCDP except with probability `failure` (Bun and Steinke 2016), stated as (ε, δ) at this δ.
 
     The ε follows from ρ, `failure` and δ (`uptack.privacy.concentrated_dp`), and is at least `epsilon`. Those of a
-    release with one δ are turned into (ε, δ) once, all together: see `uptack.privacy.cost`.
+    release with one δ are converted to (ε, δ) once, all together: see `uptack.privacy.cost`.
     """
 
     rho: Rational
@@ -113,11 +96,9 @@ class Zcdp(Loss):
     epsilon: Rational = 0
 
     def __post_init__(self) -> None:
-        rho, delta = checks.nonnegative("rho", self.rho), checks.inside_unit("delta", self.delta)
-        failure, epsilon = checks.delta("failure", self.failure), checks.nonnegative("epsilon", self.epsilon)
-        if not failure < delta:
+        super().__post_init__()
+        if not Fraction(self.failure) < checks.inside_unit("delta", self.delta):
             raise InvalidArgument("failure", "below delta", checks.describe(self.failure))
-        self._rationals(rho=rho, delta=delta, failure=failure, epsilon=epsilon)
 
 
 @dataclass(frozen=True)
@@ -129,18 +110,12 @@ class Test(Loss):
     epsilon: Rational
     delta: Rational
 
-    def __post_init__(self) -> None:
-        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon), delta=checks.delta("delta", self.delta))
-
 
 @dataclass(frozen=True)
 class Answer(Loss):
     """The release after a test: ε-private between neighbours if the proposal is right."""
 
     epsilon: Rational
-
-    def __post_init__(self) -> None:
-        self._rationals(epsilon=checks.nonnegative("epsilon", self.epsilon))
 
 
 @dataclass(frozen=True)
@@ -149,11 +124,6 @@ class Unit(Loss):
 
     test: Test
     answer: Answer | None
-
-    def __post_init__(self) -> None:
-        _part("test", self.test, Test)
-        if self.answer is not None:
-            _part("answer", self.answer, Answer)
 
 
 @dataclass(frozen=True)
@@ -166,9 +136,6 @@ class Cascade(Loss):
     units: tuple[Unit, ...]
     same_answer: bool = False
 
-    def __post_init__(self) -> None:
-        _parts("units", self.units, Unit)
-
 
 @dataclass(frozen=True)
 class Composed(Loss):
@@ -179,25 +146,18 @@ class Composed(Loss):
 
     parts: tuple[Loss, ...]
 
-    def __post_init__(self) -> None:
-        _parts("parts", self.parts)
-
 
 @dataclass(frozen=True)
 class Disjoint(Loss):
     """Mechanisms with independent randomness, each on the rows of one group, where a row is in at most one group.
 
     The group of a row must depend on that row only. The parameters of the parts are for *one added or removed row*,
-    whatever the adjacency of the whole. Of people each is in up to `groups_per_person` groups, which depend on her rows
-    only, and the parameters are for one added or removed person.
+    whatever the adjacency of the whole. A person is in up to `groups_per_person` groups, which depend on that person's
+    rows only, and the parameters are for one added or removed person.
     """
 
     parts: tuple[Loss, ...]
     groups_per_person: int = 1
-
-    def __post_init__(self) -> None:
-        _parts("parts", self.parts)
-        checks.integer("groups_per_person", self.groups_per_person, least=1)
 
 
 @dataclass(frozen=True)
@@ -206,10 +166,6 @@ class Partition(Loss):
 
     part: Loss
     blocks_per_row: int = 1
-
-    def __post_init__(self) -> None:
-        _part("part", self.part)
-        checks.integer("blocks_per_row", self.blocks_per_row, least=1)
 
 
 @dataclass(frozen=True)
@@ -224,11 +180,36 @@ class Subsample(Loss):
     part: Loss
     rate: Rational | None = None
 
-    def __post_init__(self) -> None:
-        _part("part", self.part)
-        if self.rate is not None:
-            self._rationals(rate=checks.probability("rate", self.rate))
 
+# ---------------------------------------- checks
+
+
+def _node(name: str, value: object, kind: type = Loss) -> Any:
+    return checks.instance(name, value, kind, f"a loss node of kind {kind.__name__}")
+
+
+def _nodes(name: str, values: object, kind: type = Loss) -> tuple[Any, ...]:
+    if not isinstance(values, tuple) or not values:
+        raise InvalidArgument(name, "a tuple of at least one loss node", checks.describe(values))
+    return tuple(_node(f"{name}[{i}]", value, kind) for i, value in enumerate(values))
+
+
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "epsilon": checks.nonnegative,
+    "delta": checks.delta,
+    "rho": checks.nonnegative,
+    "failure": checks.delta,
+    "noise_multiplier": checks.positive,
+    "rate": lambda name, value: None if value is None else checks.probability(name, value),
+    "groups_per_person": lambda name, value: checks.integer(name, value, least=1),
+    "blocks_per_row": lambda name, value: checks.integer(name, value, least=1),
+    "test": lambda name, value: _node(name, value, Test),
+    "answer": lambda name, value: None if value is None else _node(name, value, Answer),
+    "units": lambda name, value: _nodes(name, value, Unit),
+    "part": _node,
+    "parts": _nodes,
+}
+"""What each field of a node must be."""
 
 # ---------------------------------------- as JSON
 

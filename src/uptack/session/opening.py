@@ -23,7 +23,7 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry.declaration import SILENCE
 from uptack.session.session import Session
-from uptack.statistics.column_options import read_question
+from uptack.statistics.column_options import missing_value
 from uptack.table.csv import rules
 from uptack.table.csv.rules import GUESS, Types
 from uptack.table.engine import connection
@@ -234,7 +234,7 @@ def open(
     book = choose_ledger(ledger, schema)
     if book is not None:
         check_ledger(book, relation)
-    read_question("session", 1, {"missing": missing})
+    missing_value(missing)  # refuses a wrong one
     if types is None and is_text(data) and not schema.columns and header is not False:
         types = GUESS
     how = FileOptions(

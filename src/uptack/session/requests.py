@@ -89,6 +89,15 @@ class Request:
         """The declaration of its release function."""
         return find(self.statistic, in_tables)
 
+    def with_options(self, options: Mapping[str, Any]) -> Request:
+        """The same request with these options in place of its own. The caller has checked them."""
+        made = object.__new__(Request)
+        columns = self.declaration.reads.named(self.columns, options)
+        vars(made).update(
+            statistic=self.statistic, columns=columns, options=tuple(options.items()), declaration=self.declaration
+        )
+        return made
+
     @property
     def given(self) -> dict[str, Any]:
         """Its options."""

@@ -332,7 +332,7 @@ class Session:
         relation = given["adjacency"]
         if self.adjacency.person and isinstance(relation, Adjacency) and not relation.person:
             given["adjacency"] = relation.by_person(*self.adjacency.person)
-        full = Request(request.statistic, *request.columns, **given)
+        full = request.with_options(given)
         if full.cost.adjacency.rows_per_person < rows:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as in the session", "fewer")
         if given.get("missing") == "error" and self._missing != "error":

@@ -310,7 +310,7 @@ class Question:
         return self.count or IntegerLaplace(self.rows / self.epsilon)
 
 
-def _missing(value: object) -> float | str | None:
+def missing_value(value: object) -> float | str | None:
     """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
     if isinstance(value, str) and value in WORDS:
         return WORDS[value]
@@ -434,7 +434,7 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
     missing = options.get("missing", "error")
-    replacement = _missing(missing)
+    replacement = missing_value(missing)
     times = [] if granularity is None else [("granularity", parse_time(named_duration(granularity)))]
     times += [] if guess is None else [("plausible", parse_time(end)) for end in guess]
     times += [] if isinstance(missing, str) and missing in WORDS else [("missing", parse_time(missing))]

@@ -168,12 +168,13 @@ def test_kinds_that_say_too_little_or_too_much_are_refused(tmp_path, kind):
 
 
 def test_formats_and_units_are_inferred_if_only_one_fits(tmp_path, capsys):
-    row = "{j}.0,2{j}.02.2024,{i}%,$ {i},02/0{k}/2024,2{j}/02/2024,02/2{j}/2024".replace("{k}", "3")
-    path = written(tmp_path, "n,german,share,price,unclear,uk,us", row)
+    row = "{j}.0,2{j}.02.2024,{i}%,$ {i},02/0{k}/2024,2{j}/02/2024,02/2{j}/2024,2024/02/1{j},2024/2/1{j} 0{j}:30"
+    path = written(tmp_path, "n,german,share,price,unclear,uk,us,slashed,moment", row.replace("{k}", "3"))
     kinds = guess_types(path)
     assert kinds == {
         "n": "integer", "german": "date:%d.%m.%Y", "share": "number:%", "price": "number:$",
         "unclear": "text", "uk": "date:%d/%m/%Y", "us": "date:%m/%d/%Y",
+        "slashed": "date:%Y/%m/%d", "moment": "datetime:%Y/%m/%d %H:%M",
     }  # fmt: skip
     session = ut.open(path)
     assert session.inferred == kinds

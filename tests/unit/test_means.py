@@ -207,6 +207,25 @@ def test_the_interval_of_a_proportion_covers(epsilon):
         assert covered <= (0.99 if 0.1 <= p <= 0.9 else 1.001)
 
 
+def test_the_interval_of_a_proportion_of_a_secret_number_of_rows_covers():
+    """The same where the other rows are counted with noise as well, over all pairs of counts."""
+    n, law = 12, IntegerLaplace(Fraction(1, 2))
+    z = np.arange(-6, 7)
+    noise = np.exp(-2.0 * abs(z)) / np.exp(-2.0 * abs(np.arange(-40, 41))).sum()
+    shown = {}
+    for y in range(-6, n + 7):
+        for rest in range(-6, n + 7):
+            value = min(max(y / max(y + rest, 1), 0), 1)
+            shown[y, rest] = ProportionInterval(y, max(y + rest, 0), law, True).around(value, 0.9)
+    for p in (0.0, 0.05, 0.3, 0.5, 0.8, 1.0):
+        covered = 0.0
+        for true, chance in enumerate(stats.binom.pmf(np.arange(n + 1), n, p)):
+            for (a, first), (b, second) in itertools.product(zip(z, noise, strict=True), repeat=2):
+                low, high = shown[true + int(a), n - true + int(b)]
+                covered += chance * first * second * (low <= p <= high)
+        assert covered >= 0.9 - 1e-4
+
+
 def test_proportions():
     x = np.arange(2000) < 300
     for way in WAYS.values():

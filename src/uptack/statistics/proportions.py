@@ -59,15 +59,20 @@ class ProportionInterval:
 
     **Theorem.** Let y = B + Z be seen, B binomial with n rows and share p, Z independent of it. The interval of all p
     with P(B + Z ≥ y) > α/2 and P(B + Z ≤ y) > α/2 covers p with a probability of at least 1 - α: the one tail rises
-    with p and the other falls, so each end misses with at most α/2. Where n is secret, it is between two numbers but
-    for α/10; the rest of α is used for both ends, the lower one with the most rows and the upper one with the fewest,
-    as both tails move one way with n. ∎
+    with p and the other falls, so each end misses with at most α/2. ∎
+
+    **Where n is secret** the other rows are counted as well, with noise of the same law. Let c be the cutoff with
+    P(Z ≥ c) ≤ α/16. But for α/8 at each end, the true rows are at least y - c + 1 where the others are at most
+    rows - y + c - 1, and the other way round. The interval of a count without noise, at 1 - 3α/4, has a lower end that
+    rises with the true rows and falls with the others. So it is taken at these two numbers, whose sum is again `rows`,
+    and the upper end at the mirrored ones. ∎
 
     **Blocks of up to g rows** (`each`) that may depend on each other: the rows of one person where `rows_per_person` is
     g, and the g = U units of a person (`uptack.table.unit`), whose share of true rows is any number between 0 and 1. B
     is a sum over people of at most g each. In convex order it is at most g·B', B' binomial with ⌈n/g⌉ and p. By Bentkus
     (2004, *On Hoeffding's inequalities*, Annals of Probability 32) P(B ≥ h) is then at most e·P(B' ≥ ⌊h/g⌋), which
-    takes the place of P(B ≥ h) in both tails.
+    takes the place of P(B ≥ h) in both tails. Where n is secret, the blocks of true rows are rounded down and those of
+    others up, with one more for the block that is cut: so the end moves one way with both of them, as above.
     """
 
     true: int
@@ -79,19 +84,30 @@ class ProportionInterval:
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
         """For the share in the population."""
         failing = 1 - read(confidence)
-        fewest = most = self.rows
         if self.secret:
-            off = 2 * (self.law.cutoff(failing / 40) - 1)  # of either count, but for α/20 each
-            fewest, most, failing = max(self.rows - off, 0), max(self.rows + off, 0), failing * Fraction(9, 10)
-        side, y = float(failing / 2), self.true
-        low = _crossing(lambda p: self._at_least(y, most, p) > side) if most else 0.0
-        high = 1 - _crossing(lambda p: self._at_least(fewest - y, fewest, p) > side) if fewest else 1.0
+            return self._around_secret(value, failing)
+        side = float(failing / 2)
+        low = _crossing(lambda p: self._at_least(self.true, p) > side) if self.rows else 0.0
+        high = 1 - _crossing(lambda p: self._at_least(self.rows - self.true, p) > side) if self.rows else 1.0
         return min(low, float(value)), max(high, float(value))
 
-    def _at_least(self, y: int, n: int, p: float) -> float:
+    def _around_secret(self, value: Any, failing: Fraction) -> tuple[float, float]:
+        off, side = self.law.cutoff(failing / 16) - 1, float(failing * Fraction(3, 8))
+        low = self._end(self.true - off, self.rows - self.true + off, side)
+        high = 1 - self._end(self.rows - self.true - off, self.true + off, side)
+        return min(low, float(value)), max(high, float(value))
+
+    def _end(self, true: int, others: int, side: float) -> float:
+        """The lower end of the interval without noise, for at least so many true rows and at most so many others."""
+        g = self.each
+        hits, rest = max(true, 0) // g, -(-max(others, 0) // g) + (g > 1)
+        factor, starts = (1.0 if g == 1 else math.e), np.array([hits])
+        return _crossing(lambda p: factor * float(binomial_tails(starts, hits + rest, p)[0]) > side) if hits else 0.0
+
+    def _at_least(self, y: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
         z, chances = _noise(self.law)
-        beyond = binomial_tails((y - z) // self.each, -(-n // self.each), p)
+        beyond = binomial_tails((y - z) // self.each, -(-self.rows // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
         return float((chances * beyond).sum()) + TAIL_ERROR
 

@@ -19,7 +19,7 @@ import numpy as np
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
-from uptack.table.csv.rules import AMBIGUOUS, UNITS
+from uptack.table.csv.rules import AMBIGUOUS, FORMATS
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import NEAR, FileOptions, hint, local, text_layout
 from uptack.table.schema import ColumnSchema
@@ -31,7 +31,6 @@ FORMS = tuple(Numbers(*signs) for signs in SIGNS)
 MOST = Fraction(95, 100)
 """So many of a column's cells must be of a kind for that kind to be proposed; the others will be missing values."""
 NUMBERS, TIMES = ("integer", "number"), ("date", "datetime", "datetime-utc", DURATION)
-FORMATS = ("date:%d.%m.%Y", *sorted(AMBIGUOUS), "date:%d-%b-%Y", "datetime:%d.%m.%Y %H:%M", *UNITS)
 KINDS = ("boolean", *NUMBERS, *TIMES, *FORMATS)
 """Kinds that are tried. If none fits, the column is a text."""
 MOST_ABOVE = 20
@@ -175,6 +174,8 @@ def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
         width, often = Counter(len(row) for row in rows if row).most_common(1)[0] if rows else (0, 0)
         filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
         above = next((i for i, row in enumerate(rows) if len(row) == width and filled[i] >= width - 1), 0)
+        if width > 1 and not above and often >= MOST * len(rows):  # the first line is the header: nothing is above it
+            return {}
         stated = above == 1 and lines[0].lower().startswith(("sep=", '"sep='))
         if width > 2 and often >= MOST * (len(rows) - above) and 0 < above <= MOST_ABOVE and not stated:
             return {"skip_rows": above} if all(few < width - 1 for few in filled[:above]) else {}

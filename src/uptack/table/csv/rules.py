@@ -333,7 +333,11 @@ def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator
 UNITS = tuple(f"number:{sign}" for sign in ("%", "$", "€", "£"))
 AMBIGUOUS = frozenset({"date:%d/%m/%Y", "date:%m/%d/%Y"})
 """Formats of which both may fit all rows. Then neither is inferred."""
-NARROW = ("boolean", "integer", "number", *PATTERNS, "date:%d.%m.%Y", *sorted(AMBIGUOUS), *UNITS)
+FORMATS = (
+    "date:%Y/%m/%d", "date:%d.%m.%Y", *sorted(AMBIGUOUS), "date:%d-%b-%Y",
+    "datetime:%Y/%m/%d %H:%M", "datetime:%Y/%m/%d %H:%M:%S", "datetime:%d.%m.%Y %H:%M", *UNITS,
+)  # fmt: skip
+NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 """Kinds that are inferred, of two that fit the first; if none fits, the column is a text."""
 
 

@@ -1,6 +1,5 @@
 """Names, versions and sizes that a report must bear."""
 
-import importlib.util
 import subprocess
 import sys
 
@@ -9,7 +8,6 @@ import pytest
 
 import uptack as ut
 from uptack.report import profile, to_markdown, to_text
-from uptack.report.page import TemplateCache, template, template_text
 from uptack.report.sections.regression import Coefficient, on_scale
 
 EVIL = "![x](https://e.org/a.png)<b>|"
@@ -23,22 +21,6 @@ def test_names_in_sentences_are_no_marks():
         assert EVIL in to_text(made)
         written = to_markdown(made)
         assert not [mark for mark in ("![x]", "<b>", "https://", " *id*") if mark in written]
-
-
-def test_versions_with_the_same_digits_have_files_of_their_own(monkeypatch):
-    places = set()
-    for version in ("0.1.10", "0.11.0"):
-        monkeypatch.setattr(ut, "__version__", version)
-        places.add(TemplateCache().path())
-    assert len(places) == 2
-
-
-def test_a_python_that_keeps_nothing_compiles_each_time(monkeypatch):
-    monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    monkeypatch.setattr(sys.implementation, "cache_tag", None)
-    with pytest.raises(NotImplementedError):
-        importlib.util.cache_from_source("a.py", optimization="1")
-    assert template.__wrapped__(template_text()) is not None
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1.2e308, 1.7e308])

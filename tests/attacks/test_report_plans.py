@@ -48,7 +48,7 @@ def test_a_plan_is_used_up_once_whatever_threads_do():
     [2**53 + RNG.integers(0, 3, 5000), 2**62 + RNG.integers(0, 3, 5000), 1e17 + 16.0 * RNG.integers(0, 5, 5000)],
 )
 def test_numbers_that_floats_hardly_tell_apart_have_a_report(column):
-    made = profile(session({"id": column, "x": np.arange(5000.0)}), 30, 1e-6)
+    made = profile(session({"code": column, "x": np.arange(5000.0)}), 30, 1e-6)
     assert made.columns[0]["median"].value is not None
     assert made.columns[1]["median"].value is not None
     assert to_html(made)

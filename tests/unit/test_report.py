@@ -226,7 +226,7 @@ def test_a_guess_is_a_guess():
 
 def test_integers_have_integer_answers_and_few_of_them_a_bar_chart():
     rng = np.random.default_rng(4)
-    table = {"visits": rng.poisson(3, 60_000), "id": rng.integers(0, 10**9, 60_000)}
+    table = {"visits": rng.poisson(3, 60_000), "code": rng.integers(0, 10**9, 60_000)}
     made = profile(session(table), 4, 1e-6)
     visits = made.columns[0]
     assert {type(visits[label].value) for label in ("median", "lower quartile", "interquartile range")} == {int}

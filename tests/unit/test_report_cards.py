@@ -2,13 +2,16 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.report import number_card
 from uptack.report.category_card import Bar, remainder, shares
-from uptack.report.column import Part
+from uptack.report.column import Figure, Part
+from uptack.report.number_card import NUMBERS
 
 RNG = np.random.default_rng(1)
 N = 6000
@@ -67,7 +70,11 @@ def test_every_column_says_how_many_rows_have_a_value(made):
         assert n.interval[0] <= truth <= n.interval[1] < n.interval[0] + 300
         assert missing.interval[0] - 1e-9 <= 1 - truth / N <= missing.interval[1] + 1e-9
     page = made.to_html()
-    assert page.count("missing</p>") == len(TABLE)
+    sizes = re.findall(r'class="size soft small">(.*?)</p>', page)
+    assert len(sizes) == len(TABLE)
+    assert all(" missing" in size for size in sizes)
+    assert sum(size.startswith("n ≥ ") and "at most " in size for size in sizes) >= len(TABLE) - 2  # noise may miss 0
+    assert any(re.search(r"2\d(\.\d)?% missing \(2[\d.]+% to 2[\d.]+%\)", size) for size in sizes)
     told = {one["label"]: one for one in json.loads(made.to_json())["columns"][2]["figures"]}
     assert told["n"]["interval"]
     assert told["missing"]["value"] == pytest.approx(0.25, abs=0.03)
@@ -173,3 +180,65 @@ def test_a_column_without_an_answer_says_why():
     assert not made.columns[1].answered
     assert "Categories with fewer than" in made.columns[1].silence
     assert "schema lists" in made.columns[1].silence
+
+
+def test_columns_are_left_out_by_options_schema_or_name(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("," + "age,note,ID\n" + "".join(f"{i},{20 + i % 50},{i % 3},{9 * i}\n" for i in range(600)))
+    seeded = {"entropy": ut.SeededEntropy(1), "epsilon": 2}
+
+    def names(**options):
+        return [one.part.name for one in ut.report(path, **seeded, **options).columns]
+
+    made = ut.report(path, **seeded)
+    assert [one.part.name for one in made.columns] == ["age", "note"]
+    assert made.hints[-1].startswith("Left out, as ids or row numbers by their names: column_1, ID.")
+    assert names(skip=["note"]) == ["age"]
+    assert names(columns=["column_1", "age"]) == ["column_1", "age"]
+    text = "".join(f'[columns.{name}]\nkind = "integer"\n' for name in ("column_1", "age", "note", "ID"))
+    (tmp_path / "rows.csv.uptack.toml").write_text(text.replace("[columns.age]", "[columns.age]\nskip = true"))
+    assert names() == ["note"]
+    (tmp_path / "rows.csv.uptack.toml").write_text(text.replace("[columns.ID]", "[columns.ID]\nskip = false"))
+    assert names() == ["age", "note", "ID"]
+    with pytest.raises(ut.InvalidArgument, match="note"):
+        names(skip=["nott"])
+
+
+def test_many_columns_of_0_and_1_have_shares():
+    rng = np.random.default_rng(2)
+    table = {f"x{i}": (rng.random(1200) < 0.3).astype(int) for i in range(27)}
+    made = ut.report(table, epsilon=2, entropy=ut.SeededEntropy(1))
+    assert all(one.figures[0].label == "share of 1" for one in made.columns)
+    assert all(one.figures[0].interval[0] <= 0.3 <= one.figures[0].interval[1] for one in made.columns)
+
+
+def test_numbers_of_events_have_no_share_of_1():
+    events = np.random.default_rng(3).choice([0, 1, 2, 3], 4000, p=[0.55, 0.2, 0.15, 0.1])
+    (one,) = ut.report({"events": events}, epsilon=0.5, entropy=ut.SeededEntropy(1)).columns
+    assert not [figure for figure in one.figures if figure.label.startswith("share")]
+
+
+def test_listed_integers_are_counted_where_the_budget_has_no_median(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("ill,x\n" + "".join(f"{i % 3 // 2},{i}\n" for i in range(900)))
+    kinds = '[columns.ill]\nkind = "integer"\nlevels = [0, 1]\n[columns.x]\nkind = "number"\n'
+    (tmp_path / "rows.csv.uptack.toml").write_text(kinds)
+    made = ut.report(path, epsilon=0.1, entropy=ut.SeededEntropy(1))
+    ill = column(made, "ill")
+    assert [figure.label for figure in ill.figures] == ["share of 1"]
+    assert ill.answered
+    assert "share of 1" in made.to_html()
+
+
+def test_a_figure_has_the_digits_of_its_interval():
+    part = Part("x", "number", NUMBERS)
+    ends = {"median": Figure("median", 5.18e-55, (-0.013, 0.4)), "few": Figure("median", 2, (2, 2))}
+    shown = {name: number_card._line(figure, 0.0) for name, figure in ends.items()}
+    assert (shown["median"].value, shown["median"].interval) == ("0.00", "-0.02 to 0.40")
+    assert shown["few"].interval == "exactly 2"
+    alone = number_card._line(Figure("median", 5.18e-55, None, "within 300 of 1,000 ranks"), 0.0)
+    assert alone.value.startswith("about 0 (5.18 ")
+    assert alone.interval == "20% to 80% quantile"
+    assert number_card._line(Figure("median", 1.0, None, "within 600 of 1,000 ranks"), 0.0).interval == ""
+    assert remainder([Bar("a", 980, 0, 30, percent="98%")], replace(part, rows=1000)) == ""
+    assert remainder([Bar("a", 900, 0, 30, percent="90%")], replace(part, rows=1000)).startswith("The remaining 10%")

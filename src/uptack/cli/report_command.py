@@ -66,6 +66,7 @@ Examples:
     help="NAME=UNIT: a column's unit of measurement, for axes and cards.",
 )
 @click.option("--columns", help="Only these columns, separated by commas.")
+@click.option("--skip", help="Leave out these columns, separated by commas.")
 @click.option(
     "--share",
     "shares",
@@ -92,9 +93,11 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
 
     TABLE is a CSV, Parquet, Arrow or DuckDB file, or - for CSV from standard input.
     """
-    json_wanted, columns = options.pop("as_json"), options.pop("columns")
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
-    choices = {"columns": names} | {name: options.pop(name) for name in ("shares", "plausible", "measures")}
+    json_wanted, choices = options.pop("as_json"), dict[str, Any]()
+    for name in ("columns", "skip"):
+        text = options.pop(name)
+        choices[name] = None if text is None else [one.strip() for one in text.split(",")]
+    choices |= {name: options.pop(name) for name in ("shares", "plausible", "measures")}
     masthead = {name: options.pop(name) for name in ("title", "author", "source", "date")}
     choices |= {one.option: options.pop(one.option) for one in SECTIONS}
     if only_plan:

@@ -90,8 +90,43 @@ def _rounded(value: float, digits: int, end: str) -> float:
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
-    """An interval in words, rounded outward."""
-    return f"{number(ends[0], scale, 'low')} to {number(ends[1], scale, 'high')}"
+    """An interval in words, rounded outward; one value where both ends are the same.
+
+    >>> between((1.25, 3.0), 10.0), between((2, 2), 0.0)
+    ('1.25 to 3', 'exactly 2')
+    >>> between((-math.inf, 3.0), 0.0), between((3.0, math.inf), 0.0), between((-math.inf, math.inf), 0.0)
+    ('3 or less', '3 or more', 'no interval (too noisy)')
+    """
+    endless = [is_number(end) and not math.isfinite(end) for end in ends]
+    if all(endless):
+        return "no interval (too noisy)"
+    low, high = number(ends[0], scale, "low"), number(ends[1], scale, "high")
+    if any(endless):
+        return f"{high} or less" if endless[0] else f"{low} or more"
+    return f"exactly {low}" if low == high else f"{low} to {high}"
+
+
+def estimate(value: Any, ends: tuple[Any, Any], scale: float = 0.0) -> tuple[str, str]:
+    """A number and its interval with the same digits: two of the interval's width.
+
+    Integers, times and what has no finite interval of a usual size are written as by `number` and `between`.
+
+    >>> estimate(50.6231, (49.2745, 52.0)), estimate(5.18e-55, (-0.013, 0.4)), estimate(27311.7, (26012.0, 29961.0))
+    (('50.6', '49.2 to 52.0'), ('0.00', '-0.02 to 0.40'), ('27,300', '26,000 to 30,000'))
+    """
+    numbers = (value, *ends)
+    if not all(is_number(one) and math.isfinite(one) for one in numbers) or all(isinstance(o, int) for o in numbers):
+        return number(value, scale), between(ends, scale)
+    width, largest = ends[1] - ends[0], max(map(abs, numbers))
+    if not 1e-5 <= largest < 1e12 or width < largest * 1e-9:
+        return number(value, scale), between(ends, scale)
+    digits = 1 - math.floor(math.log10(width))
+
+    def text(one: float, end: str = "") -> str:
+        near = _rounded(one, digits, end) + 0.0  # no -0
+        return f"{near:{',' if abs(near) >= 1e4 else ''}.{max(digits, 0)}f}"
+
+    return text(value), f"{text(ends[0], 'low')} to {text(ends[1], 'high')}"
 
 
 def plain(value: Any) -> Any:

@@ -26,7 +26,7 @@ from uptack.privacy.loss import Loss
 from uptack.release import NoReply
 from uptack.report.category_card import CATEGORIES, OTHERS, TRUTH_VALUES
 from uptack.report.column import ColumnDraw, Part
-from uptack.report.number_card import DURATIONS, INTEGERS, NUMBERS, TIMES, least_epsilon
+from uptack.report.number_card import DURATIONS, INTEGERS, LISTED_INTEGERS, NUMBERS, TIMES, least_epsilon
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
 from uptack.session.requests import Made
@@ -37,7 +37,9 @@ from uptack.table.values.times import TIMED
 SECRET_ROWS = 10_000
 """What the number of rows is taken for where it is secret: it decides which figures are asked for, and nothing else."""
 
-CARDS = (INTEGERS, NUMBERS, TIMES, DURATIONS, TRUTH_VALUES, CATEGORIES)
+CARDS = (INTEGERS, LISTED_INTEGERS, NUMBERS, TIMES, DURATIONS, TRUTH_VALUES, CATEGORIES)
+
+BY_KIND = {kind: card for card in reversed(CARDS) for kind in card.kinds}
 
 FIGURES = sorted({(one.name, one.rank): one for card in CARDS for one in card.figures}.values(), key=lambda f: f.rank)
 """All figures, the most useful first. Where the budget can't carry all, the last ones are left out first."""
@@ -92,6 +94,8 @@ class Division:
     losses: DrawLosses
     sections: tuple[SectionPlan, ...] = ()
     rows: int = SECRET_ROWS
+    by_name: tuple[str, ...] = ()
+    """Columns that are left out since their names say that they are ids or row numbers."""
 
     @property
     def cost(self) -> Privacy:
@@ -115,6 +119,7 @@ def divide(
     delta: Rational = 0,
     *,
     columns: Sequence[str] | None = None,
+    skip: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     measures: Mapping[str, str] | None = None,
@@ -126,7 +131,8 @@ def divide(
     there are such, and the rest to tight composition. `options` are those of the sections.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
-    parts = _parts(session, slack, columns, shares or {}, plausible or {}, measures or {})
+    names, by_name = reported(session, columns, skip)
+    parts = _parts(session, slack, names, shares or {}, plausible or {}, measures or {})
     sections = _sections(session, whole, options)
     left = Privacy(whole - sum(section.cost.exact_epsilon for section in sections), slack, session.adjacency)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
@@ -135,7 +141,32 @@ def divide(
     if any(part.accepted for part in chosen):
         chosen = _scaled(chosen, left, losses)
         price = tight(losses.of_parts(chosen), slack, session.adjacency)
-    return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows)
+    return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows, by_name)
+
+
+ROW_NUMBERS = ("id", "column_1", "unnamed: 0", "rownames", "row.names", "row_names", "rowid", "row_id")
+"""Names of ids and row numbers, in lower case. A first column without a name, as R and pandas write row names, is
+called column_1."""
+
+
+def reported(
+    session: Session, columns: Sequence[str] | None, skip: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of a report, and those that only their names leave out: nothing else says what is a row number.
+
+    `columns` are those that are wanted. Without it they are all but those of `skip` and those that the schema skips.
+    """
+    kinds, described = session.source.kinds, session.schema.columns
+    wanted, unwanted = ((one,) if isinstance(one, str) else tuple(one or ()) for one in (columns, skip))
+    for name in (*wanted, *unwanted):
+        known(name, kinds)
+    if columns is not None:
+        return tuple(name for name in wanted if name not in unwanted), ()
+    stated = {name: column.skip for name, column in described.items() if column.skip is not None}
+    stated |= dict.fromkeys(unwanted, True)
+    by_name = tuple(name for name in kinds if name not in stated and name.strip().lower() in ROW_NUMBERS)
+    by_name = by_name if len(by_name) < len(kinds) else ()
+    return tuple(name for name in kinds if not stated.get(name) and name not in by_name), by_name
 
 
 def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -> tuple[SectionPlan, ...]:
@@ -155,14 +186,13 @@ def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -
 def _parts(
     session: Session,
     delta: Fraction,
-    columns: Sequence[str] | None,
+    names: Sequence[str],
     shares: Mapping[str, Rational],
     plausible: Mapping[str, tuple[Any, Any]],
     measures: Mapping[str, str],
 ) -> list[Part]:
     kinds, schema = session.source.kinds, session.schema
-    names = tuple(kinds) if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
-    for name in (*names, *shares, *measures):
+    for name in (*shares, *measures):
         known(name, kinds)
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
@@ -173,7 +203,7 @@ def _parts(
         Part(
             name,
             kinds[name],
-            next((card for card in CARDS if kinds[name] in card.kinds), OTHERS),
+            LISTED_INTEGERS if kinds[name] == "integer" and listed[name] else BY_KIND.get(kinds[name], OTHERS),
             checks.positive(f"share of {name}", shares.get(name, 1)),
             delta / (2 * len(unlisted)) if name in unlisted else Fraction(0),
             plausible.get(name) or schema.plausible(name),
@@ -268,7 +298,11 @@ HOPELESS, USELESS = 1000, 20.0
 GROWTH, TRIED = 1.4, 12
 """An ε that would carry more is searched in steps of this factor, so many of them at most."""
 
-FIGURE_NAMES = {"tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values"}
+FIGURE_NAMES = {
+    "tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values",
+    "lower quartile interval": "interval of the lower quartile",
+    "upper quartile interval": "interval of the upper quartile",
+}  # fmt: skip
 """Figures as they are called in a sentence."""
 
 
@@ -332,7 +366,7 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
     if unanswered:
         lines.append(f"{unanswered} of {len(numeric)} numeric columns have no median.")
     elif poor:
-        lines.append(f"{len(poor)} of {len(numeric)} numeric columns have a median but no quartiles.")
+        lines.append(f"{len(poor)} of {len(numeric)} numeric columns have no quartiles.")
     if lines:
         wanted, whole = "median" if unanswered else "quartiles", enough.get("quartiles")
         times = max(part.least_units(division.rows)[wanted] / float(part.unit) for part in numeric)
@@ -341,10 +375,19 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         lines.append(_help(division, numeric, times, whole))
     missing = []
     for figure, names in left_out(division.parts).items():
-        where = "" if len(names) == sum(figure in p.possible for p in division.parts) else f" of {len(names)} columns"
+        where = (
+            ""
+            if len(names) == sum(figure in p.possible for p in division.parts)
+            else f" of {len(names)} columns".replace(" 1 columns", " 1 column")
+        )
         needs = f" (needs ε ≈ {enough[figure]:g})" if figure in enough else ""
         missing.append(f"{FIGURE_NAMES.get(figure, figure)}{where}{needs}")
-    return (*lines, *(["Not computed at this budget: " + "; ".join(missing) + "."] if missing else []))
+    if missing:
+        lines.append("Not computed at this budget: " + "; ".join(missing) + ".")
+    if division.by_name:
+        omitted = ", ".join(map(label, division.by_name))
+        lines.append(f"Left out, as ids or row numbers by their names: {omitted}. --columns includes them.")
+    return tuple(lines)
 
 
 def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
@@ -356,7 +399,8 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
     if 0 < fewer < len(numeric):
         ways.append(f"fewer columns (--columns, about {fewer} of these {len(numeric)})")
     alone = least_epsilon(0.0, Fraction(1, 2))(division.rows)  # all candidates near the median: what a guess can do
-    unguessed = [part for part in numeric if part.plausible is None and alone <= float(part.unit * part.share)]
+    free = [part for part in numeric if part.plausible is None and not part.keys]
+    unguessed = [part for part in free if alone <= float(part.unit * part.share)]
     if unguessed:
         option = f"--plausible {label(unguessed[0].name)}=LOW:HIGH"
         ways.append(f"a rough guess of the range of values ({option}), which need not be right")

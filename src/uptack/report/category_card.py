@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from functools import partial
@@ -26,6 +27,7 @@ from uptack.report.column import (
     Part,
     Quantiles,
     percent,
+    percent_interval,
     size_text,
 )
 from uptack.report.text import TextStyle, sentence
@@ -52,9 +54,9 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     """The counts, the share of those that are true, and how many rows have a value."""
     made = {draw.label: make(draw, {}) for draw in track(part.draws, part.name, inner=True)}
     counts = made.get("counts", Figure("counts", None))
-    share = true_share(counts, part)
-    figures = (counts, *([] if share is None else [share]))
-    return ColumnProfile(part, figures, releases=tuple(made.values()), present=made.get("n"))
+    column = ColumnProfile(part, (counts,), releases=tuple(made.values()), present=made.get("n"))
+    share = true_share(counts, column)
+    return column if share is None else replace(column, figures=(counts, share))
 
 
 def present(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -62,26 +64,32 @@ def present(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
 
 
-def true_share(counts: Figure, part: Part) -> Figure | None:
+def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     """The share of 1, or of True, with an interval for the population, where 0 and 1 are the values of a column.
 
-    It is worked out from two noisy counts of one law. Of people who are counted where they have at least one such row
-    it is the share of people who have one. How many of them meet the conditions of a session is secret, so there it has
-    none.
+    It is worked out from two noisy counts of one law. They are all values where no other one is frequent, and where
+    they add up to most rows and, but for noise, to the rows with a value. Of people who are counted where they have at
+    least one such row it is the share of people who have one. How many of them meet the conditions of a session is
+    secret, so there it has none.
     """
+    part = column.part
     if part.people and part.narrowed:
         return None
     cells = {} if counts.value is None else dict(counts.value.items())
     law = getattr(counts.noise, "law", None)
     if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
         return None
-    errors = {bar.name: bar for bar in bars(counts)}
-    if any(bar.rows > CLEAR * bar.error for name, bar in errors.items() if name not in (0, 1)):
+    found = {bar.name: bar for bar in bars(counts)}
+    if any(bar.rows > CLEAR * bar.error for name, bar in found.items() if name not in (0, 1)):
         return None
     one, zero = (round(max(cells[key], 0)) for key in (1, 0))
     rows = part.rows if part.people else one + zero
-    if not rows:
+    if not rows or (part.rows is not None and not part.narrowed and 2 * rows < part.rows):
         return None
+    for n in () if part.people else column.numbers[:1]:
+        low, _ = n.interval or (n.value, n.value)
+        if n.value - rows > math.hypot(n.value - low, found[0].error, found[1].error):
+            return None
     noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
     value = min(one / rows, 1.0)
     shown = "True" if part.kind == "boolean" else "1"
@@ -92,16 +100,6 @@ def true_share(counts: Figure, part: Part) -> Figure | None:
 def overview(column: ColumnProfile) -> dict[str, str]:
     """Categories have a table of their own."""
     return {}
-
-
-def size_cells(column: ColumnProfile) -> dict[str, str]:
-    """How many rows have a value, and the share of those that have none, in the table of all columns."""
-    if not column.numbers:
-        return {}
-    n, *lost = column.numbers
-    low, high = n.interval or (n.value, n.value)
-    shares = {one.label: percent(one.value, one.interval) for one in lost}
-    return {"n": f"{n.value:,} ± {max(high - n.value, n.value - low):,}", **shares}
 
 
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
@@ -141,8 +139,7 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
 def share_line(figure: Figure) -> FigureLine:
     """A share as a percentage."""
     ends = figure.interval
-    text = "" if ends is None else f"{percent(ends[0], ends)} to {percent(ends[1], ends)}"
-    return FigureLine(figure.label, percent(figure.value, ends), text)
+    return FigureLine(figure.label, percent(figure.value, ends), "" if ends is None else percent_interval(ends))
 
 
 COUNTS = ColumnFigure("counts", 1, "counts", lambda rows: 0.0)
@@ -234,12 +231,13 @@ def shares(found: list[Bar], part: Part) -> list[Bar]:
 
 
 def remainder(shown: list[Bar], part: Part) -> str:
-    """What the percentages of rows lack to 100, in a sentence; "" where they lack nothing, or need not add up."""
+    """What the percentages of rows lack to 100, in a sentence; "" where that is less than the noise in them."""
     if part.rows is None or part.people or part.narrowed or not shown:
         return ""
     left = 100 - sum(float(bar.percent.rstrip("%")) for bar in shown)
-    text = f"{left:.1f}" if "." in shown[0].percent else f"{left:.0f}"
-    return "" if float(text) <= 0 else f"The remaining {text}% have a value that is not listed, or none."
+    noise = 100 * math.hypot(*(bar.error for bar in shown)) / max(part.rows, 1)
+    digits = 1 if "." in shown[0].percent else 0
+    return "" if left <= noise else f"The remaining {left:.{digits}f}% have a value that is not listed, or none."
 
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",

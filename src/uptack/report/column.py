@@ -259,7 +259,8 @@ class ColumnProfile:
     @property
     def answered(self) -> bool:
         """Whether a reader learns anything about it: not from counts of no category."""
-        values = [figure.value for figure in self.figures if figure.value is not None]
+        shown = self.figures if self.counts is None else (*self.figures, self.counts)
+        values = [figure.value for figure in shown if figure.value is not None]
         return not self.part.skipped and any(not hasattr(value, "items") or len(value) > 0 for value in values)
 
     @property
@@ -354,19 +355,35 @@ class CardView(NamedTuple):
         return f"{self.column.part.kind}, UTC" if form is not None and form.word == "utc" else self.column.part.kind
 
 
-def size_text(numbers: Sequence[Figure]) -> str:
-    """The figures of `ColumnProfile.numbers` in words; "" without any."""
+def size_words(numbers: Sequence[Figure]) -> tuple[str, str]:
+    """How many rows have a value, and the share of those that have none, in words; "" where that is not known.
+
+    A number that may be that of all rows is given by its lower end, and the share by its upper one.
+    """
     if not numbers:
-        return ""
+        return "", ""
     n, *lost = numbers
     low, high = n.interval or (n.value, n.value)
     error = max(high - n.value, n.value - low)
-    sign = f" ± {error:,}" if error else ""
-    rest = [f"{percent(one.value, one.interval)} missing" for one in lost] or ["where the conditions are met"]
-    return ", ".join([f"n = {n.value:,}{sign}", *rest])
+    if not lost:
+        return f"{n.value:,} ± {error:,}" if error else f"{n.value:,}", ""
+    ends = lost[0].interval or (lost[0].value,) * 2
+    if ends[0] <= 0:
+        return f"≥ {low:,}", f"≤ {percent(ends[1], ends, math.ceil)}"
+    return f"{n.value:,} ± {error:,}", f"{percent(lost[0].value, ends)} ({percent_interval(ends)})"
 
 
-def percent(share: float, ends: tuple[float, float] | None = None) -> str:
+def size_text(numbers: Sequence[Figure]) -> str:
+    """The same as one text; "" without any numbers."""
+    n, missing = size_words(numbers)
+    if not n:
+        return ""
+    rest = missing.replace("≤", "at most").replace("% (", "% missing (")
+    rest += "" if "missing" in rest or not rest else " missing"
+    return f"n {'' if n.startswith('≥') else '= '}{n}, {rest or 'where the conditions are met'}"
+
+
+def percent(share: float, ends: tuple[float, float] | None = None, rounded: Callable[[float], int] = round) -> str:
     """A share as a percentage, with the digits that its interval supports: two of the interval's half width at most.
 
     >>> percent(0.12345, (0.12, 0.127)), percent(0.12345, (0.1, 0.2)), percent(0.5), percent(0.0, (0.0, 0.001))
@@ -374,4 +391,14 @@ def percent(share: float, ends: tuple[float, float] | None = None) -> str:
     """
     wide = 1.0 if ends is None else 100 * (ends[1] - ends[0])
     digits = 0 if wide >= 2 or ends is None else 1 if wide >= 0.02 else 2
-    return f"{100 * share:.{digits}f}%"
+    return f"{rounded(100 * share * 10**digits) / 10**digits:.{digits}f}%"
+
+
+def percent_interval(ends: tuple[float, float]) -> str:
+    """An interval of shares as percentages, rounded outward.
+
+    >>> percent_interval((0.1249, 0.151)), percent_interval((0.0, 0.0))
+    ('12% to 16%', 'exactly 0.00%')
+    """
+    low, high = percent(ends[0], ends, math.floor), percent(ends[1], ends, math.ceil)
+    return f"exactly {low}" if low == high else f"{low} to {high}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from uptack.display.numbers import number, words
+from uptack.display.numbers import estimate, number, words
 from uptack.kernels.curves import DensityCurve, Floats, FourierDensity
 from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE
@@ -35,7 +36,6 @@ from uptack.report.category_card import (
     remainder,
     share_line,
     shares,
-    size_cells,
     true_share,
 )
 from uptack.report.column import (
@@ -48,6 +48,7 @@ from uptack.report.column import (
     FigureLine,
     Part,
     Quantiles,
+    size_words,
 )
 from uptack.report.pictures import (
     LEFT,
@@ -63,7 +64,7 @@ from uptack.report.pictures import (
     powers,
     ticks,
 )
-from uptack.report.text import TextStyle, between
+from uptack.report.text import TextStyle
 from uptack.session import Request
 from uptack.statistics.quantiles import CANDIDATES
 from uptack.table.values.times import DAY, FIRST, LAST, SECOND, Form, edges_between, parse_time
@@ -181,11 +182,20 @@ FIGURES = (
     ColumnFigure("upper quartile interval", 9, "upper quartile interval", lambda rows: 2400 / max(rows, 1)),
     PRESENT,
 )
-COUNTED = tuple(
-    replace(one, rank=2, least_epsilon=lambda rows: 100 / max(rows, 1)) if one.name == "density" else one
-    for one in FIGURES
-)
-"""Integers are counted before anything else is asked of them but the median: at 100/n a count is within 6% of n."""
+
+
+def _counts_at(rank: int, median: int) -> tuple[ColumnFigure, ...]:
+    """The figures of integers: counts at one rank, the median at another. At 50/n a count is within 12% of n."""
+    counts = {"rank": rank, "least_epsilon": lambda rows: 50 / max(rows, 1)}
+    changed: dict[str, dict[str, Any]] = {"density": counts, "median": {"rank": median}}
+    return tuple(replace(one, **changed.get(one.name, {})) for one in FIGURES)
+
+
+COUNTED = _counts_at(2, median=1)
+"""Integers are counted before anything else is asked of them but the median, around which they are counted: of a 0/1
+column that says more than the median does."""
+COUNTED_FIRST = _counts_at(1, median=2)
+"""Integers whose values are listed in the schema are counted first: no median says around where."""
 DRAWS = (
     ColumnDraw("quantiles", Fraction(1), quantiles),
     ColumnDraw("interval", Fraction(3, 4), interval),
@@ -224,24 +234,26 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     made: dict[str, Figure] = {}
     released: dict[Fraction, float] = {}
     for draw in track(part.draws, part.name, inner=True):
-        if draw.label == "density" and not drawable(released) and not (part.kind == "integer" and released):
+        counted = part.kind == "integer" and (released or part.keys)
+        if draw.label == "density" and not drawable(released) and not counted:
             made["density"] = Figure("density", None, None, "No density: the quantiles are too close together.")
         elif draw.label in INTERVALS and not released:
             made[draw.label] = Figure(draw.label, None, None, "No interval without a quantile.")
         else:
             made[draw.label] = make(draw, released)
         if draw.label in ("quantiles", "tails"):
-            released = by_level(joint_levels(part), made["quantiles"])
+            released = by_level(joint_levels(part), made.get("quantiles"))
             released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
     levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
-    figures = quantile_figures(levels, released, made["quantiles"], made.get("interval"), part.kind == "integer")
+    drawn, whole = made.get("quantiles"), part.kind == "integer"
+    figures = [] if drawn is None else quantile_figures(levels, released, drawn, made.get("interval"), whole)
     figures = [_with_ends(figure, made, part.kind == "integer", released) for figure in figures]
     figures = [_in_form(figure, part) for figure in figures]
     figures += [made[label] for label in ("mean",) if label in made]
     curve = density_curve(made["density"], *visible_box(released)) if "density" in made else None
-    share = true_share(curve, part) if curve is not None and hasattr(curve.value, "items") else None
-    figures = [*([] if share is None else [share]), *figures]
-    return ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()), made.get("n"))
+    column = ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()), made.get("n"))
+    share = true_share(column.counts, column) if column.counts is not None else None
+    return column if share is None else replace(column, figures=(share, *figures))
 
 
 def in_ticks(value: Any) -> float:
@@ -449,24 +461,20 @@ SPANS = {
 
 
 def overview(column: ColumnProfile) -> dict[str, str]:
-    """The median with its interval, and the other figures."""
-    ends, scale = column["median"].interval, column.scale
-    cells = size_cells(column)
-    cells |= {"median": _text(column["median"], scale), "95% interval": "" if ends is None else between(ends, scale)}
-    cells |= {head: _span(column, labels) for head, labels in SPANS.items()}
-    shares = [figure for figure in column.figures if figure.label.startswith("share ")]
-    lines = [share_line(one) for one in shares]
-    return cells | {"share of 1": "".join(f"{line.value} ({line.interval})" for line in lines)}
+    """The share of a 0/1 column, the median with its interval, and the other figures."""
+    n, missing = size_words(column.numbers)
+    shares = [share_line(figure) for figure in column.figures if figure.label.startswith("share ")]
+    median = _line(column["median"], column.scale)
+    cells = {"n": n, "missing": missing, "share of 1": "".join(f"{one.value} ({one.interval})" for one in shares)}
+    ends = "" if column["median"].interval is None else median.interval
+    cells |= {"median": median.value or "⊥" * ("median" in column.part.figures), "95% interval": ends}
+    return cells | {head: _span(column, labels) for head, labels in SPANS.items()}
 
 
 def _span(column: ColumnProfile, labels: tuple[str, ...]) -> str:
     """One figure, or from one to another; nothing where they were not asked for."""
-    texts = [_text(figure, column.scale) for figure in column.figures if figure.label in labels]
+    texts = [_line(figure, column.scale).value or "⊥" for figure in column.figures if figure.label in labels]
     return texts[0] if texts and (len(texts) == 1 or "⊥" in texts) else " to ".join(texts)
-
-
-def _text(figure: Figure, scale: float) -> str:
-    return "⊥" if figure.value is None else number(figure.value, scale)
 
 
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
@@ -498,13 +506,13 @@ def axis(part: Part, low: float, high: float) -> list[Tick]:
 def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> CardView:
     """The figures, and a picture of the density or, without one, of the quantiles."""
     figures = [_line(figure, column.scale) for figure in on_card(column)]
-    if not any(line.value for line in figures):
-        return CardView(anchor, column, [], note=column.figures[0].note)
+    if column.counts is None and not any(line.value for line in figures):
+        return CardView(anchor, column, [], note=column.figures[0].note if column.figures else "")
     density = column.density
     notes = ["" if density is None or isinstance(density.value, DensityCurve) else density.note]
     if column.counts is None:
         return CardView(anchor, column, figures, _picture(column, axis), None, " ".join(filter(None, notes)))
-    bars = ordered_bars(column.counts, *counted_box(column))
+    bars = ordered_bars(column.counts, *(() if column.part.keys else counted_box(column)))
     if not any(bar.rows > CLEAR * bar.error for bar in bars):
         notes.append("No single value is frequent enough to be counted.")
         return CardView(anchor, column, figures, None, None, " ".join(filter(None, notes)))
@@ -518,7 +526,7 @@ def on_card(column: ColumnProfile) -> list[Figure]:
     """The figures of a card. Ranges are read off the quartiles, and quantiles of a 0/1 column say little."""
     share = [figure for figure in column.figures if figure.label.startswith("share ")]
     if share:
-        return [*share, column["median"]]
+        return [*share, *(figure for figure in column.figures if figure.label == "median")]
     return [figure for figure in column.figures if figure.label != RANGE]
 
 
@@ -535,8 +543,8 @@ def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
     return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit, axis_title=named)
 
 
-IN_RANKS = "within"
-"""How the note of a quantile begins that says by how many ranks it may be off."""
+NOTHING = 1e-5
+"""A smaller figure without an interval is most likely in a gap of the data that begins at 0."""
 
 
 def _line(figure: Figure, scale: float) -> FigureLine:
@@ -544,10 +552,23 @@ def _line(figure: Figure, scale: float) -> FigureLine:
         return FigureLine(figure.label, "", note=figure.note)
     if figure.label.startswith("share "):
         return share_line(figure)
-    ends = "" if figure.interval is None else powers(between(figure.interval, scale))
-    if figure.interval is None and figure.label == "median" and figure.note.startswith(IN_RANKS):
-        ends = figure.note.replace(IN_RANKS, "±")
-    return FigureLine(figure.label, powers(number(figure.value, scale)), ends, figure.note)
+    if figure.interval is not None:
+        value, ends = estimate(figure.value, figure.interval, scale)
+        return FigureLine(figure.label, powers(value), powers(ends), figure.note)
+    text = powers(number(figure.value, scale))
+    if isinstance(figure.value, float) and 0 < abs(figure.value) < NOTHING:
+        text = "0" if scale else f"about 0 ({text})"
+    return FigureLine(figure.label, text, _level_range(figure), figure.note)
+
+
+def _level_range(figure: Figure) -> str:
+    """Between which quantiles of the rows a median without an interval lies, by its bound on ranks; "" if any two."""
+    found = re.fullmatch(r"within ([\d,]+) of ([\d,]+) ranks", figure.note) if figure.label == "median" else None
+    if found is None:
+        return ""
+    off, rows = (int(text.replace(",", "")) for text in found.groups())
+    low, high = math.floor(50 - 100 * off / rows), math.ceil(50 + 100 * off / rows)
+    return f"{low}% to {high}% quantile" if low > 0 else ""
 
 
 def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
@@ -606,6 +627,7 @@ NUMBERS = Card(
 
 INTEGERS = replace(NUMBERS, name="integers", kinds=("integer",), figures=COUNTED)
 """The same for integers, which are counted where they are few."""
+LISTED_INTEGERS = replace(INTEGERS, name="listed integers", figures=COUNTED_FIRST)
 
 
 # -------------------------------------------------------------------------------------------------- times and durations

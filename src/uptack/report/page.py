@@ -1,19 +1,12 @@
 """A profile as one HTML page that works offline: on a screen, a phone and paper, light or dark.
 
 The template of the page: `template.html`, with the parts that sections declare.
-
-What Jinja compiles is kept beside what Python does, since that takes longer than to fill it in.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 from functools import cache
 from importlib import resources
-from importlib.util import cache_from_source
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jinja2
@@ -37,37 +30,6 @@ def template_text() -> str:
     return text.replace("{# styles of sections #}\n", "".join(styles)).replace("{# sections #}\n", "".join(parts))
 
 
-class TemplateCache(jinja2.BytecodeCache):
-    """One file in the folder of compiled modules. Jinja looks whether it was made from the same text.
-
-    Without permission to write there, or with Python's -B option, the template is compiled each time.
-    """
-
-    def path(self) -> Path:
-        """The file."""
-        made_by = f"{uptack.__version__}j{jinja2.__version__}"
-        mark = "".join(sign if sign.isalnum() else "x" for sign in made_by)  # 0.1.10 is not 0.11.0
-        return Path(cache_from_source(str(Path(__file__).with_name("template.py")), optimization=mark))
-
-    def load_bytecode(self, bucket: Any) -> None:
-        """What was compiled before, if anything was."""
-        try:
-            bucket.bytecode_from_string(self.path().read_bytes())
-        except Exception:  # missing, or written by another version
-            bucket.reset()
-
-    def dump_bytecode(self, bucket: Any) -> None:
-        """Keep it: all of it, or nothing."""
-        if sys.dont_write_bytecode:
-            return
-        with contextlib.suppress(OSError, NotImplementedError):  # some Pythons keep nothing
-            place = self.path()
-            part = place.with_suffix(f".{os.getpid()}")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(bucket.bytecode_to_string())
-            part.replace(place)
-
-
 def _clean(value: Any) -> Any:
     return lines(value) if type(value) is str else value
 
@@ -81,10 +43,8 @@ def template(text: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_clean,
-        loader=jinja2.FunctionLoader(lambda name: text),
-        bytecode_cache=TemplateCache(),
     )
-    return environment.get_template("page")
+    return environment.from_string(text)
 
 
 MANY = 12
@@ -137,10 +97,15 @@ METHOD = (
 def to_html(profile: Profile) -> str:
     """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
     cards = [column.part.card.view(f"c{i}", column, profile.unit) for i, column in enumerate(profile.columns, 1)]
+    notes = [one.column.counts.note for one in cards if one.bars is not None and one.column.counts is not None]
+    common = notes[0] if len(notes) > 1 and len(set(notes)) == 1 else ""
+    cards = [one._replace(note=one.note.removeprefix(common).strip()) for one in cards]
     answers = [profile.sections.get(section.name) for section in registered()]
     return template(template_text()).render(
         profile=profile,
         cards=[one for one in cards if one.column.answered],
+        common=common,
+        levels=any(line.interval.endswith(" quantile") for one in cards for line in one.figures),
         silent=silent(profile).items(),
         sections=[None if answer is None else section_view(answer, profile) for answer in answers],
         summary=summary(profile),

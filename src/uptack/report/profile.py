@@ -135,6 +135,7 @@ def report(
     source: str | None = None,
     date: str | None = None,
     columns: Sequence[str] | None = None,
+    skip: Sequence[str] | None = None,
     shares: Mapping[str, Rational] | None = None,
     plausible: Mapping[str, tuple[Any, Any]] | None = None,
     measures: Mapping[str, str] | None = None,
@@ -150,7 +151,9 @@ def report(
 
     - `title`, `author`, `source` and `date` stand at the top of the page. By default the first three are those of the
       schema, the title else the name of the file, and the date is today's.
-    - `columns`: only these; `shares`: a column's weight in the budget, such as `{"age": 2}`.
+    - `columns`: only these. Without it all but those of `skip`, those with `skip = true` in the schema, and those that
+      are ids or row numbers by their names (`id`, `rownames`, a first column without a name).
+    - `shares`: a column's weight in the budget, such as `{"age": 2}`.
     - `measures`: units of measurement, such as `{"age": "years"}`, for axes and cards.
     - `target`: also regress this column on all other numbers, for a third of ε.
     - `correlations`: also those of all columns of numbers, by ranks, for a sixth of ε.
@@ -166,7 +169,8 @@ def report(
     >>> made.columns[0]["median"].value, made.spent.epsilon <= 1
     (49, True)
     """
-    choices: dict[str, Any] = {"columns": columns, "shares": shares, "plausible": plausible, "measures": measures}
+    choices: dict[str, Any] = {"columns": columns, "skip": skip, "shares": shares, "plausible": plausible}
+    choices["measures"] = measures
     choices |= {one.option: options.pop(one.option) for one in registered() if one.option in options}
     check_options(options, of_session=isinstance(data, Session))
     session = data if isinstance(data, Session) else open_session(data, **options)
@@ -231,8 +235,8 @@ def profile(
     progress: bool | None = None,
     **choices: Any,
 ) -> Profile:
-    """The private profile of a table for (ε, δ) in all. `choices` are `columns`, `shares`, `plausible`, `measures` and
-    the options of sections: see `report`.
+    """The private profile of a table for (ε, δ) in all. `choices` are `columns`, `skip`, `shares`, `plausible`,
+    `measures` and the options of sections: see `report`.
 
     **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
     (`uptack.session.paid`); what is asked may depend on released values. Sections are releases of their own, and all
@@ -260,7 +264,7 @@ def profile(
     with steps("figures of columns", len(division.parts) + len(division.sections), show=progress) as step:
         columns = tuple(releases.column(part) for part in _each(division.parts, step))
         answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
-    unanswered = sum(column.part.card.numeric and column["median"].value is None for column in columns)
+    unanswered = sum("median" in column.part.figures and column["median"].value is None for column in columns)
     return Profile(
         **texts,
         rows=rows,

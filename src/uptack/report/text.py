@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from uptack.display import numbers
 from uptack.display.tabular import markdown_table
 from uptack.labels import label, markdown, unmarked
 from uptack.privacy import Privacy
@@ -164,13 +161,6 @@ def bill_lines(profile: Profile) -> list[BillLine]:
 
 
 # ---------------------------------------------------------------------------------------------------------------- words
-
-
-def between(ends: tuple[Any, Any], scale: float) -> str:
-    """An interval in words, rounded outward."""
-    if not all(isinstance(end, date | timedelta) or math.isfinite(end) for end in ends):
-        return "no interval (too noisy)"
-    return numbers.between(ends, scale)
 
 
 def sentence(text: str) -> str:

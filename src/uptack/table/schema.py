@@ -32,7 +32,7 @@ FILE_KEYS: Mapping[str, Any] = {
     "delimiter": str, "header": bool, "encoding": str, "decimal": str, "thousands": str, "na": list, "skip_rows": int,
     "comment": str, "unnamed": str,
 }  # fmt: skip
-COLUMN_KEYS = ("kind", "granularity", "plausible", "levels", "na", "unit")
+COLUMN_KEYS = ("kind", "granularity", "plausible", "levels", "na", "unit", "skip")
 PAGE_KEYS = ("title", "author", "source", "privacy_unit")
 TABLE_KEYS = (*PAGE_KEYS, "person", "noun", "adjacency", "ledger", "dataset", "file", "columns")
 ADJACENCIES = ("substitute", "add-remove")
@@ -56,6 +56,7 @@ class ColumnSchema:
     `kind` is the type of its cells. `granularity` and `plausible` are defaults for the options of those names, and
     `levels` are its categories. `na` are words for missing values. For a column of times `granularity` is the name of
     a duration, and `plausible` are two dates or times in ISO 8601. `unit` is the unit of measurement, such as "years".
+    `skip` says whether reports leave it out, as an id or a row number; None leaves that to its name.
     """
 
     kind: str | None = None
@@ -64,6 +65,7 @@ class ColumnSchema:
     levels: tuple[str | int | bool, ...] | None = None
     na: tuple[str, ...] | None = None
     unit: str | None = None
+    skip: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -315,9 +317,11 @@ class _Reading:
             self.refuse("na" + where, "a list of words for missing values", na)
         exact = step if step is None or isinstance(step, str) else Fraction(step)
         unit = self.line("unit" + where, found["unit"]) if "unit" in found else None
-        column_schema = ColumnSchema(
-            kind, exact, ends, None if levels is None else tuple(levels), None if na is None else tuple(na), unit
-        )
+        skip = found.get("skip")
+        if not isinstance(skip, bool | None):
+            self.refuse("skip" + where, "true or false", skip)
+        shown, words = (None if one is None else tuple(one) for one in (levels, na))
+        column_schema = ColumnSchema(kind, exact, ends, shown, words, unit, skip)
         if kind is not None:
             self.agree(kind, column_schema, where)
         return column_schema
@@ -381,6 +385,7 @@ HEADING = """\
 #   levels = ["A", "B"]      its categories, if they are public
 #   na = ["-9", "k. A."]     words for missing values in this column, beside those of [file]
 #   unit = "years"           its unit of measurement, for the report
+#   skip = true              reports leave it out, as an id or a row number
 # For the top of a report, in this order, above all tables: title, author, source, and
 # privacy_unit = "Each row is one visit."
 """

@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uptack.display import Record
-from uptack.display.numbers import number
+from uptack.display.numbers import estimate, number
 from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.report.pictures import Tick, labelled_ticks, powers
 from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
-from uptack.report.text import between
 from uptack.session import Request, Session
 from uptack.table.names import known
 from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
@@ -70,7 +69,7 @@ def coefficients(answer: SectionAnswer) -> list[Coefficient]:
 def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
     """A row per coefficient."""
     rows = [
-        [name_text(row.name), number(row.value, row.scale), "" if row.ends is None else between(row.ends, row.scale)]
+        [name_text(row.name), *((number(row.value), "") if row.ends is None else estimate(row.value, row.ends))]
         for row in coefficients(answer)
     ]
     return SectionTable(["coefficient", "value", "95% interval"], rows)

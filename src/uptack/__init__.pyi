@@ -24,6 +24,7 @@ from . import statistics as statistics
 from . import table as table
 from .blocks import stable_value as stable_value
 from .blocks import subsample_aggregate as subsample_aggregate
+from .client import connect as connect
 from .densities import fourier_density as fourier_density
 from .densities import kde as kde
 from .discrete import Domain as Domain

@@ -38,6 +38,8 @@ WRITTEN = {
     "describe": "schema_commands",
     "plan": "report_command",
     "synthetic": "synthetic_command",
+    "serve": "serve_command",
+    "token": "serve_command",
 }
 """Commands, and the modules that define them. A module is imported when its command is called."""
 

@@ -16,7 +16,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from uptack.server.config import ServerConfig
-from uptack.server.release_store import ReleaseStore, fingerprint
+from uptack.server.release_store import ReleaseStore, Role, fingerprint
 from uptack.server.service import Caller, Refused
 
 COOKIE = "uptack"
@@ -101,7 +101,7 @@ class Access:
                 raise Refused(401, "this token is not valid: it may be mistyped, expired or revoked")
             return Visit(Caller(token.name, token.role, token.datasets), None)
         if (name := self._proxied(request)) is not None:
-            role = "curator" if name in self._config.proxy_curators else "analyst"
+            role: Role = "curator" if name in self._config.proxy_curators else "analyst"
             return Visit(Caller(name, role), self._form_token(f"proxy {name}"))
         cookie = request.cookies.get(COOKIE, "")
         token = self._store.token(cookie) if cookie else None

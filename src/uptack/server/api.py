@@ -40,6 +40,8 @@ Handler = Callable[..., Awaitable[Response]]
 PATIENCE = 25.0
 """Seconds that a request waits for its answer. After that the client asks for the release by its id."""
 MOST_DAYS = 3650
+MOST_DEPTH = 8
+"""How deep a request may be nested: groups of several columns are 5 deep."""
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -94,9 +96,9 @@ def as_error(error: UptackError) -> Response:
     if isinstance(error, LedgerError):  # its text names files of the server
         error = Refused(503, "the ledger does not answer; ask again later")
     status = error.status if isinstance(error, Refused) else 409 if isinstance(error, BudgetExceeded) else 422
-    make, arguments, *_ = error.__reduce__()  # type: ignore[misc]
     told: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
-    if type(error).__module__ == "uptack.errors" and make is type(error):
+    if type(error).__module__ == "uptack.errors":
+        arguments: Any = error.__reduce__()[1]
         told["arguments"] = answers.encode([one if _sendable(one) else str(one) for one in arguments])
     reply = as_json({"error": told}, status)
     if status == 401:
@@ -117,9 +119,16 @@ def _sendable(value: object) -> bool:
 async def read_json(request: HttpRequest) -> Any:
     """The body as JSON."""
     try:
-        return json.loads(await request.body())
+        body = json.loads(await request.body())
     except (ValueError, RecursionError):
         raise Refused(400, "the body must be JSON in UTF-8") from None
+    level = [body]
+    for _ in range(MOST_DEPTH):
+        level = [one for held in level for one in (held.values() if isinstance(held, dict) else held)
+                 if isinstance(one, dict | list)] if isinstance(body, dict | list) else []  # fmt: skip
+    if level:
+        raise Refused(400, f"the body is nested more than {MOST_DEPTH} levels deep")
+    return body
 
 
 def outcome(record: Record | NoReply) -> dict[str, Any]:

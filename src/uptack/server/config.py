@@ -25,7 +25,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -60,6 +60,9 @@ class DatasetConfig:
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):
             raise InvalidArgument("the name of a data set", "letters, digits, '_', '-' and '.'", repr(self.name))
+        for name in ("epsilon", "delta", "approve_above"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, read_number(str(getattr(self, name))))
 
 
 @dataclass(frozen=True)
@@ -148,9 +151,6 @@ def read_dataset(name: str, given: Mapping[str, Any], folder: Path) -> DatasetCo
         word = checks.choice("adjacency", opening["adjacency"], tuple(ADJACENCIES))
         opening["adjacency"] = ADJACENCIES[word]
     values = {key: given[key] for key in own if key in given}
-    for key in ("epsilon", "delta", "approve_above"):
-        if key in values:
-            values[key] = read_number(str(values[key]))
     if "seconds" in values:
         values["seconds"] = float(checks.positive("seconds", float(values["seconds"])))
     values["source"] = relative(values["source"], folder)
@@ -162,14 +162,15 @@ def relative(place: Any, folder: Path) -> Any:
     return place if not isinstance(place, str) or "://" in place else str(folder / os.path.expanduser(place))
 
 
-def one_file(path: str, *, store: str | None, **given: Any) -> ServerConfig:
+def one_file(path: str, *, store: str | None = None, **given: Any) -> ServerConfig:
     """The configuration of `uptack serve FILE`: one data set, with its store beside it unless given."""
     place = Path(path)
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", place.name.split(".")[0]).strip("-") or "data"
-    dataset = {key: given.pop(key) for key in ("epsilon", "delta", "approve_above", "seconds", "opening", "title")}
-    kept = str(place.with_name(f"{place.name}.uptack.db")) if store is None else store
-    described = DatasetConfig(name, path, **{key: value for key, value in dataset.items() if value is not None})
-    return replace(ServerConfig((described,), kept), **{k: v for k, v in given.items() if v is not None})
+    own = {one.name for one in fields(DatasetConfig)}
+    described = DatasetConfig(name, path, **{key: given.pop(key) for key in own & given.keys()})
+    return ServerConfig(
+        (described,), str(place.with_name(f"{place.name}.uptack.db")) if store is None else store, **given
+    )
 
 
 def _known(where: str, given: Any, names: set[str]) -> None:

@@ -46,6 +46,7 @@ from uptack.session import open as open_session
 from uptack.session.plan import Spending
 from uptack.session.requests import in_tables
 from uptack.table.engine.files import schema_of
+from uptack.table.unread import UnreadTable
 from uptack.wire import answers
 from uptack.wire.requests import narrow, read_object, read_request
 
@@ -209,6 +210,7 @@ class Service:
         session = held.session_of(caller.analyst)
         about = session.to_dict()
         del about["spent"]
+        table = replace(UnreadTable.of(session.source), size=held.rows or 0)  # a secret size stays here
         return {
             "name": name,
             "title": held.config.title or session.schema.title or name,
@@ -219,6 +221,7 @@ class Service:
             "budget": held.ledger.budget.to_dict(),
             "approve_above": None if held.config.approve_above is None else float(held.config.approve_above),
             "paused": self.paused(name),
+            "session": answers.encode((table, session.adjacency, session.noun, replace(session.schema, ledger=None))),
         }
 
     def statistics(self) -> dict[str, Declaration]:

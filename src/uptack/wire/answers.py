@@ -60,7 +60,7 @@ def loads(text: str | bytes) -> Any:
     """The value of a JSON text that `dumps` wrote."""
     try:
         return decode(json.loads(text))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ImportError, OverflowError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ImportError, ArithmeticError):
         raise NotOnWire("the answer can't be read: it was written by another version, or is damaged") from None
 
 

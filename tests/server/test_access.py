@@ -1,0 +1,315 @@
+"""Who may do what: tokens, cookies, the proxy, forged forms, limits, and attacks on the rim."""
+
+import json
+import logging
+import time
+
+import pytest
+
+from uptack.errors import InvalidArgument
+from uptack.server.access import COOKIE, Limits
+from uptack.server.config import DatasetConfig, ServerConfig, read_config
+from uptack.server.release_store import ReleaseStore, fingerprint
+from uptack.server.service import Refused
+
+MEDIAN = "/api/datasets/clinic/releases/median"
+AGE = {"columns": ["age"], "options": {"epsilon": 0.5}}
+
+
+def bearer(secret):
+    return {"Authorization": f"Bearer {secret}"}
+
+
+@pytest.mark.parametrize("header", ["", "Bearer", "Bearer ", "Bearer wrong", "Basic YTpi", "bearer\ttab", "Bearer a b"])
+def test_a_missing_or_wrong_token_is_refused(server, header):
+    reply = server.http.post(MEDIAN, json=AGE, headers={"Authorization": header} if header else {})
+    assert reply.status_code == 401
+    assert server.ledger.history() == []
+
+
+def test_expired_and_revoked_tokens_are_refused(server):
+    expired, revoked = server.token(days=1e-9), server.token("bob")
+    time.sleep(0.01)
+    assert server.http.get("/api/datasets", headers=bearer(expired)).status_code == 401
+    assert server.http.get("/api/datasets", headers=bearer(revoked)).status_code == 200
+    curator = server.signed_in("dr", "curator")
+    assert curator.delete(f"/api/tokens/{fingerprint(revoked)}").status_code == 200
+    assert server.http.get("/api/datasets", headers=bearer(revoked)).status_code == 401
+    assert curator.delete(f"/api/tokens/{fingerprint(revoked)}").status_code == 404
+
+
+def test_only_hashes_of_secrets_are_stored(server, tmp_path):
+    secret = server.token()
+    server.signed_in().post(MEDIAN, json=AGE)
+    held = (tmp_path / "store.db").read_bytes()
+    assert secret.encode() not in held
+    assert fingerprint(secret).encode() in held
+    assert len(secret) >= 43, "256 bits"
+
+
+def test_a_token_is_good_for_its_purpose_only(server):
+    link = server.service.store.issue("dr", "curator", purpose="link")
+    cookie = server.service.store.issue("dr", "curator", purpose="cookie")
+    for secret in (link, cookie):
+        assert server.http.get("/api/datasets", headers=bearer(secret)).status_code == 401
+    server.http.cookies.set(COOKIE, server.token())
+    assert server.http.get("/api/datasets").status_code == 401
+    assert server.service.store.use(link) is not None
+    assert server.service.store.use(link) is None, "a link works once"
+
+
+def test_a_token_sees_its_data_sets_only(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3), DatasetConfig("other", clinic, 3))
+    http = server.signed_in(datasets=("other",))
+    assert [one["name"] for one in http.get("/api/datasets").json()] == ["other"]
+    hidden, none = http.post(MEDIAN, json=AGE), http.post(MEDIAN.replace("clinic", "nothing"), json=AGE)
+    assert (hidden.status_code, hidden.json()) == (404, none.json())
+
+
+def test_releases_of_others_do_not_exist(server):
+    made = server.signed_in().post(MEDIAN, json=AGE).json()
+    bob = server.signed_in("bob")
+    assert bob.get(f"/api/releases/{made['id']}").json() == bob.get("/api/releases/none").json()
+    assert bob.get(f"/api/releases/{made['id']}/at?x=1").status_code == 404
+    assert bob.get("/api/releases").json() == []
+    assert bob.get("/api/datasets/clinic/ledger").json()["entries"] == []
+    assert server.signed_in("dr", "curator").get(f"/api/releases/{made['id']}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/api/tokens"), ("GET", "/api/tokens"), ("DELETE", "/api/tokens/x"), ("GET", "/metrics"),
+        ("POST", "/api/datasets/clinic/pause"), ("POST", "/api/datasets/clinic/allowances"),
+        ("POST", "/api/releases/x/decision"),
+    ],
+)  # fmt: skip
+def test_what_is_the_curators_is_not_the_analysts(server, method, path):
+    assert server.signed_in().request(method, path, json={}).status_code == 403
+
+
+def test_a_proxy_is_believed_from_its_address_only(start, clinic):
+    options = {"proxy_header": "X-Remote-User", "proxy_addresses": ("10.0.0.1",), "proxy_curators": ("dr",)}
+    far = start(DatasetConfig("clinic", clinic, 3), **options)
+    assert far.http.get("/api/datasets", headers={"X-Remote-User": "ann"}).status_code == 401
+    near = start(DatasetConfig("clinic", clinic, 3), **{**options, "proxy_addresses": ("127.0.0.1",)})
+    near.http._transport.client = ("127.0.0.1", 1)
+    assert near.http.get("/api/datasets", headers={"X-Remote-User": "ann"}).status_code == 200
+    assert near.http.get("/api/tokens", headers={"X-Remote-User": "ann"}).status_code == 403
+    assert near.http.get("/api/tokens", headers={"X-Remote-User": "dr"}).status_code == 200
+
+
+def test_names_are_not_paths_and_not_sql(server):
+    http = server.signed_in()
+    tricks = ["../clinic", "..%2fclinic", "clinic%00", "clinic;drop table uptack_entries", "%2e%2e"]
+    for name in tricks:
+        assert http.post(f"/api/datasets/{name}/releases/median", json=AGE).status_code in (404, 405)
+    column = '"; DROP TABLE uptack_entries; --'
+    for body in ({**AGE, "columns": [column]}, {**AGE, "where": [{column: 1}]}, {**AGE, "where": [column]}):
+        assert http.post(MEDIAN, json=body).status_code == 422
+    assert server.ledger.verify()
+
+
+def test_a_value_with_sql_is_a_value(server):
+    http = server.signed_in()
+    reply = http.post(MEDIAN, json={**AGE, "where": [{"ward": "x' OR '1'='1"}]})
+    assert reply.status_code == 200
+    assert reply.json()["state"] == "answered"
+    assert reply.json()["result"]["reply"] is False, "no row has this ward"
+
+
+def test_large_and_deep_requests_are_refused(server):
+    http = server.signed_in()
+    assert http.post(MEDIAN, content=b" " * 300_000).status_code == 413
+    assert http.post(MEDIAN, content=(b" " * 50_000 for _ in range(6))).status_code == 413
+    deep = '{"columns": ["age"], "options": {"epsilon": 1, "groups": ' + "[" * 900 + "]" * 900 + "}}"
+    assert http.post(MEDIAN, content=deep).status_code in (400, 422)
+    huge = json.dumps({**AGE, "options": {"epsilon": 1}}).replace("1}", "1" + "0" * 5000 + "}")
+    assert http.post(MEDIAN, content=huge).status_code in (400, 409, 422)
+    assert server.ledger.history() == []
+
+
+def test_headers_can_not_be_injected(server):
+    http = server.signed_in()
+    for key in ("a\x7fb", "x" * 201, "é"):
+        reply = http.post(MEDIAN, json=AGE, headers={"Idempotency-Key": key.encode()})
+        assert reply.status_code in (200, 422)
+        assert "x" * 201 not in str(reply.headers)
+    reply = http.get("/api/datasets/a%0d%0aSet-Cookie:%20b=c")
+    assert "set-cookie" not in reply.headers
+
+
+def test_browsers_are_told_what_to_refuse(server):
+    for path in ("/api/datasets", "/health", "/nothing"):
+        headers = server.http.get(path).headers
+        assert "default-src 'none'" in headers["Content-Security-Policy"]
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cache-Control"] == "no-store"
+        assert "server" not in headers
+
+
+def test_too_many_requests_are_refused(start):
+    server = start(requests_per_second=2)
+    http = server.signed_in()
+    codes = [http.get("/api/datasets").status_code for _ in range(30)]
+    assert codes[0] == 200
+    assert codes[-1] == 429
+    assert server.signed_in("bob").get("/api/datasets").status_code == 200, "others are not held up"
+
+
+def test_places_for_releases_are_counted():
+    limits = Limits(1, 2)
+    with limits.running("ann"), limits.running("ann"), limits.running("bob"):
+        with pytest.raises(Refused) as refused, limits.running("ann"):
+            pass
+        assert refused.value.status == 429
+    with limits.running("ann"):
+        pass
+
+
+def test_logs_and_errors_hold_no_secret_and_no_value(server, caplog):
+    http = server.signed_in()
+    secret = http.headers["Authorization"].split()[1]
+    with caplog.at_level(logging.DEBUG, "uptack"):
+        made = http.post(MEDIAN, json={**AGE, "where": [{"ward": "a secret word"}]}).json()
+        http.post(MEDIAN, json={**AGE, "columns": ["a secret word"]})
+        http.get(f"/api/releases/{made['id']}")
+    text = caplog.text
+    assert '"route": "/api/datasets/{dataset}/releases/median", "status": 200' in text
+    assert secret not in text
+    assert "a secret word" not in text
+    assert made["id"] not in text
+
+
+def test_an_unexpected_failure_says_nothing(server, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("row 17 has the value 4711")
+
+    monkeypatch.setattr(server.service, "face", fail)
+    reply = server.signed_in().get("/api/datasets/clinic")
+    assert reply.status_code == 500
+    assert "4711" not in reply.text
+
+
+def test_a_failure_after_the_debit_is_withheld(server, monkeypatch):
+    from uptack.session import Request
+
+    def fail(*_):
+        raise RuntimeError("row 17 has the value 4711")
+
+    monkeypatch.setattr(Request, "make", fail)
+    reply = server.signed_in().post(MEDIAN, json=AGE)
+    assert reply.json()["state"] == "withheld"
+    assert "4711" not in reply.text
+    assert server.ledger.spent().epsilon == 0.5
+
+
+def test_a_data_set_that_changes_is_answered_or_withheld(start, tmp_path, clinic):
+    import shutil
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "moving.parquet"
+    shutil.copy(clinic, path)
+    server = start(DatasetConfig("clinic", str(path), 3))
+    http = server.signed_in()
+    pq.write_table(pa.table({"age": ["text"] * 10}), path)
+    for _ in range(2):
+        reply = http.post(MEDIAN, json=AGE)
+        assert reply.status_code in (200, 422), reply.text
+        assert reply.json().get("state", "refused") in ("answered", "withheld", "refused")
+    assert "text" not in reply.text.replace("context", "")
+    assert server.ledger.verify()
+
+
+def test_two_servers_share_one_ledger(start):
+    one, two = start(), start()
+    for server in (one, two):
+        assert server.signed_in().post(MEDIAN, json={**AGE, "options": {"epsilon": 1.4}}).status_code == 200
+    assert one.signed_in().post(MEDIAN, json=AGE).status_code == 409
+    made = one.signed_in().post(MEDIAN, json={**AGE, "options": {"epsilon": 0.2}}, headers={"Idempotency-Key": "k"})
+    again = two.signed_in().post(MEDIAN, json={**AGE, "options": {"epsilon": 0.2}}, headers={"Idempotency-Key": "k"})
+    assert made.json() == again.json()
+    assert one.ledger.verify()
+
+
+def test_a_store_of_a_newer_version_is_refused(tmp_path):
+    from sqlalchemy import update
+
+    from uptack.server import release_store
+
+    store = ReleaseStore(tmp_path / "store.db")
+    with store._store.writing() as connection:
+        connection.execute(update(release_store.versions).values(version=99))
+    with pytest.raises(Exception, match="newer uptack"):
+        ReleaseStore(tmp_path / "store.db")
+
+
+def test_a_copy_of_the_store_is_a_backup(start, clinic, tmp_path):
+    import sqlite3
+
+    server = start()
+    made = server.signed_in().post(MEDIAN, json=AGE, headers={"Idempotency-Key": "k"}).json()
+    with sqlite3.connect(tmp_path / "store.db") as source, sqlite3.connect(tmp_path / "copy.db") as copy:
+        source.backup(copy)
+    source.close()
+    copy.close()
+    restored = start(store=str(tmp_path / "copy.db"))
+    http = restored.signed_in()
+    assert http.get(f"/api/releases/{made['id']}").json() == made
+    assert http.post(MEDIAN, json=AGE, headers={"Idempotency-Key": "k"}).json() == made
+    assert restored.ledger.spent() == server.ledger.spent()
+    assert restored.ledger.verify(server.ledger.head())
+
+
+CONFIG = """
+store = "kept.db"
+workers = 2
+[proxy]
+header = "X-Remote-User"
+addresses = ["127.0.0.1"]
+[datasets.patients]
+source = "patients.parquet"
+epsilon = 0.1
+delta = 1e-6
+person = "id"
+adjacency = "add-remove"
+approve_above = 0.05
+"""
+
+
+def test_a_configuration_is_read_from_toml(tmp_path):
+    (tmp_path / "server.toml").write_text(CONFIG)
+    made = read_config(tmp_path / "server.toml")
+    assert (made.workers, made.proxy_header, made.store) == (2, "X-Remote-User", str(tmp_path / "kept.db"))
+    (dataset,) = made.datasets
+    assert str(dataset.epsilon) == "1/10"
+    assert dataset.opening["person"] == "id"
+    assert dataset.source == str(tmp_path / "patients.parquet")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("workers", "werkers", "unknown option 'werkers'"),
+        ("person", "persons", "unknown option 'persons'"),
+        ('store = "kept.db"', "", "store must be given"),
+        ("[datasets.patients]", '[datasets."a b"]', "name of a data set"),
+        ("127.0.0.1", "somewhere", "IP addresses"),
+        ("add-remove", "both", "adjacency"),
+        ("[proxy]", "[proxy", "TOML"),
+        ('addresses = ["127.0.0.1"]', "", "together with addresses"),
+    ],
+)
+def test_a_wrong_configuration_says_what_is_wrong(tmp_path, old, new, message):
+    (tmp_path / "server.toml").write_text(CONFIG.replace(old, new))
+    with pytest.raises(InvalidArgument, match=message):
+        read_config(tmp_path / "server.toml")
+
+
+def test_a_configuration_reaches_worker_processes():
+    from uptack.wire import answers
+
+    made = ServerConfig((DatasetConfig("a", "a.csv", "1/3", opening={"person": ["id"]}),), "store.db")
+    assert answers.loads(answers.dumps(made)) == made

@@ -1,0 +1,242 @@
+"""The API: what is asked is rehearsed, debited once, stored, and answered at its time slot."""
+
+import json
+import threading
+import time
+
+import pytest
+
+from uptack.server.config import DatasetConfig
+from uptack.wire import answers
+
+MEDIAN = "/api/datasets/clinic/releases/median"
+WAIT = {"columns": ["wait_minutes"], "options": {"epsilon": 0.5}}
+
+
+def test_a_release_is_debited_stored_and_answered(server):
+    http = server.signed_in()
+    reply = http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "one"})
+    assert reply.status_code == 200
+    made = reply.json()
+    assert made["state"] == "answered"
+    assert made["result"]["privacy"]["epsilon"] == 0.5
+    assert answers.decode(made["answer"]).value == made["result"]["value"]
+    assert server.ledger.spent().epsilon == 0.5
+    assert server.ledger.history()[0].analyst == "ann"
+    assert http.get(f"/api/releases/{made['id']}").json() == made
+    assert [one["id"] for one in http.get("/api/releases").json()] == [made["id"]]
+
+
+def test_a_request_with_the_same_key_is_charged_once(server):
+    http = server.signed_in()
+    first = http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "one"}).json()
+    server.service.pause("clinic", True)  # what was answered stays
+    assert http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "one"}).json() == first
+    assert server.ledger.spent().epsilon == 0.5
+
+
+def test_a_key_names_one_request(server):
+    http = server.signed_in()
+    http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "one"})
+    other = {**WAIT, "options": {"epsilon": 0.25}}
+    assert http.post(MEDIAN, json=other, headers={"Idempotency-Key": "one"}).status_code == 422
+    assert server.signed_in("bob").post(MEDIAN, json=other, headers={"Idempotency-Key": "one"}).status_code == 200
+
+
+def test_the_same_key_at_once_is_charged_once(server):
+    clients, replies = [server.signed_in() for _ in range(6)], []
+
+    def ask(http):
+        replies.append(http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "one"}).json()["id"])
+
+    threads = [threading.Thread(target=ask, args=(http,)) for http in clients[:4]]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(replies)) == 1
+    assert len(server.ledger.history()) == 1
+
+
+def test_a_wrong_request_leaves_nothing_behind(server):
+    http = server.signed_in()
+    wrong = [
+        {"columns": ["no such"], "options": {"epsilon": 1}},
+        {"columns": ["age"], "options": {}},
+        {"columns": ["age"], "options": {"epsilon": -1}},
+        {"columns": ["age"], "options": {"epsilon": "one"}},
+        {"columns": ["age"], "options": {"epsilon": 1, "colour": "red"}},
+        {"columns": ["age"], "options": {"epsilon": 1, "entropy": 1}},
+        {"columns": ["age"], "options": {"epsilon": 1, "adjacency": "add-remove"}},
+        {"columns": ["age"], "options": {"epsilon": 50}},
+        {"columns": ["age", "cost"], "options": {"epsilon": 1}},
+        {"columns": ["age"], "where": ["no such > 3"], "options": {"epsilon": 1}},
+        {"columns": "age", "options": {"epsilon": 1}},
+        {"columns": ["age"], "options": {"epsilon": 1}, "more": 1},
+        {"columns": [["age"]], "options": {"epsilon": [1]}},
+        ["age"], 3, "age",
+    ]  # fmt: skip
+    for body in wrong:
+        reply = http.post(MEDIAN, json=body)
+        assert reply.status_code in (409, 422), (body, reply.text)
+        assert reply.json()["error"]["message"]
+    for raw in (b"{", b"\xff", b"[" * 100_000, b""):
+        assert http.post(MEDIAN, content=raw).status_code == 400
+    assert server.ledger.history() == []
+    assert http.get("/api/releases").json() == []
+
+
+def test_a_free_refusal_costs_nothing(server):
+    http = server.signed_in()
+    made = http.post(MEDIAN, json={"columns": ["age"], "options": {"epsilon": 0.001}}).json()
+    assert (made["id"], made["result"]["reply"]) == (None, False)
+    assert server.ledger.history() == []
+
+
+def test_a_plan_costs_nothing_and_says_what_a_release_costs(server):
+    http = server.signed_in()
+    plan = http.post("/api/datasets/clinic/plans/median", json=WAIT).json()
+    assert plan["total"]["epsilon"] == 0.5
+    assert plan["affordable"] is True
+    assert plan["releases"][0]["error"]
+    assert server.ledger.history() == []
+
+
+def test_examples_are_made_up(server):
+    http = server.signed_in()
+    made = http.post("/api/datasets/clinic/examples/mean", json=WAIT).json()
+    assert made["result"]["private"] is False
+    assert server.ledger.history() == []
+
+
+def test_a_report_is_one_release(server):
+    http = server.signed_in()
+    body = {"options": {"epsilon": 2, "delta": 1e-7}}
+    made = http.post("/api/datasets/clinic/releases/report", json=body).json()
+    assert made["state"] == "answered"
+    page = answers.decode(made["answer"])
+    assert page.to_html().startswith("<!doctype html>")
+    assert page.to_dict()["columns"]
+    assert 0 < server.ledger.spent().epsilon <= 2
+
+
+def test_a_released_function_answers_any_number_of_questions(server):
+    http = server.signed_in()
+    body = {"columns": ["age"], "options": {"epsilon": 1, "delta": 1e-7}}
+    made = http.post("/api/datasets/clinic/releases/kde", json=body).json()
+    spent = server.ledger.spent()
+    values = http.get(f"/api/releases/{made['id']}/at", params={"x": [30, 50]}).json()["value"]
+    assert len(values) == 2
+    assert server.ledger.spent() == spent
+    assert http.get(f"/api/releases/{made['id']}/at", params={"x": "nan"}).status_code == 422
+    assert http.get(f"/api/releases/{made['id']}/at").status_code == 422
+    median = http.post(MEDIAN, json=WAIT).json()
+    assert http.get(f"/api/releases/{median['id']}/at?x=1").status_code == 409
+
+
+def test_conditions_and_groups(server):
+    http = server.signed_in()
+    body = {"columns": ["age"], "where": ["ward == 'Surgery'", {"age": [">=", 18]}], "options": {"epsilon": 1}}
+    assert http.post(MEDIAN, json=body).json()["state"] == "answered"
+    assert "ward" in server.ledger.history()[0].what
+    body = {"columns": ["age"], "options": {"epsilon": 1, "by": "ward", "groups": ["Surgery", "Medicine"]}}
+    assert len(http.post(MEDIAN, json=body).json()["result"]["value"]) == 2
+
+
+def test_a_request_above_the_threshold_waits_for_the_curator(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3, approve_above="0.4"))
+    ann, curator = server.signed_in(), server.signed_in("dr", "curator")
+    first = ann.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "a"}).json()
+    second = ann.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "b"}).json()
+    assert (first["state"], second["state"]) == ("waiting", "waiting")
+    assert server.ledger.history() == []
+    assert ann.post(f"/api/releases/{first['id']}/decision", json={"approve": True}).status_code == 403
+    curator.post(f"/api/releases/{first['id']}/decision", json={"approve": True})
+    curator.post(f"/api/releases/{second['id']}/decision", json={"approve": False})
+    for _ in range(200):
+        if ann.get(f"/api/releases/{first['id']}").json()["state"] == "answered":
+            break
+        time.sleep(0.05)
+    assert ann.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "a"}).json()["state"] == "answered"
+    assert ann.get(f"/api/releases/{second['id']}").json()["state"] == "refused"
+    assert curator.post(f"/api/releases/{second['id']}/decision", json={"approve": True}).status_code == 409
+    assert len(server.ledger.history()) == 1
+
+
+def test_allowances_and_pause(server):
+    curator, ann, bob = server.signed_in("dr", "curator"), server.signed_in(), server.signed_in("bob")
+    grant = {"analyst": "ann", "epsilon": 0.6}
+    assert ann.post("/api/datasets/clinic/allowances", json=grant).status_code == 403
+    assert curator.post("/api/datasets/clinic/allowances", json=grant).status_code == 200
+    assert ann.get("/api/datasets/clinic").json()["remaining"]["epsilon"] == 0.6
+    assert bob.post(MEDIAN, json=WAIT).status_code == 409
+    assert ann.post(MEDIAN, json=WAIT).status_code == 200
+    assert ann.post(MEDIAN, json=WAIT).status_code == 409
+    assert curator.post("/api/datasets/clinic/pause", json={"paused": True}).json() == {"paused": True}
+    assert curator.post(MEDIAN, json=WAIT).status_code == 423
+    assert server.ledger.verify()
+
+
+def test_an_answer_is_not_seen_before_its_slot_ends(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=1.5), slots=True)
+    http, other, states = server.signed_in(), server.signed_in(), []
+    asking = threading.Thread(target=lambda: states.append(http.post(MEDIAN, json=WAIT).json()["state"]))
+    asking.start()
+    while asking.is_alive():
+        seen = other.get("/api/releases").json()
+        if asking.is_alive():
+            states += [one["state"] for one in seen if time.time() < one["made"] + 1.4]
+        time.sleep(0.1)
+    assert states[-1] == "answered"
+    assert set(states[:-1]) <= {"running"}
+
+
+def test_a_release_that_nobody_finishes_is_withheld(server):
+    http = server.signed_in()
+    made = http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "a"}).json()
+    store = server.service.store
+    record = store.release(made["id"])
+    lost = type(record)(
+        **{**vars(record), "id": "lost", "key": "b", "state": "running", "answer": "", "due": time.time()}
+    )
+    store.add(lost)
+    assert http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "b"}).json()["state"] == "withheld"
+    assert not store.move("lost", "running", "answered", answer="{}", shown=0.0), "a second answer from one debit"
+
+
+def test_every_declared_function_is_in_the_document(server):
+    document = server.http.get("/api/openapi.json").json()
+    for name in server.service.statistics():
+        operation = document["paths"][f"/api/datasets/{{dataset}}/releases/{name}"]["post"]
+        schema = operation["requestBody"]["content"]["application/json"]["schema"]
+        assert "epsilon" in schema["properties"]["options"]["properties"]
+        assert "entropy" not in schema["properties"]["options"]["properties"]
+    assert len(json.dumps(document)) > 1000
+
+
+def test_health_readiness_and_metrics(server):
+    assert server.http.get("/health").text == "ok"
+    assert server.http.get("/ready").text == "ok"
+    assert server.signed_in().get("/metrics").status_code == 403
+    server.signed_in().post(MEDIAN, json=WAIT)
+    text = server.signed_in("dr", "curator").get("/metrics").text
+    assert 'uptack_releases{state="answered"} 1' in text
+    assert 'uptack_epsilon_left{dataset="clinic"} 2.5' in text
+
+
+def test_a_server_that_shuts_down_finishes_and_refuses(server):
+    http = server.signed_in()
+    assert http.post(MEDIAN, json=WAIT).status_code == 200
+    server.service.close()
+    reply = http.post(MEDIAN, json=WAIT)
+    assert reply.status_code == 503
+    assert server.http.get("/ready").status_code == 503
+    assert len(server.ledger.history()) == 1
+
+
+@pytest.mark.parametrize("other", [{"epsilon": 4}, {"delta": "1/1000"}])
+def test_a_budget_never_changes(start, clinic, other):
+    start(DatasetConfig("clinic", clinic, 3, "1/1000000"))
+    with pytest.raises(Exception, match="A budget never changes"):
+        start(DatasetConfig("clinic", clinic, **{"epsilon": 3, "delta": "1/1000000", **other}))
+    start(DatasetConfig("clinic", clinic))

@@ -1,0 +1,129 @@
+"""`uptack.connect`: the interface of a session, on a server."""
+
+import datetime as dt
+import warnings
+
+import numpy as np
+import pytest
+
+import uptack as ut
+from uptack.client import Pending
+from uptack.errors import BudgetExceeded, InvalidArgument, UnknownName, UptackError
+from uptack.server.config import DatasetConfig
+from uptack.session import Request
+
+
+def connected(server, name="ann", **options):
+    return ut.connect("http://localhost", server.token(name), transport=server.http._transport, **options)
+
+
+@pytest.fixture
+def session(server):
+    return connected(server)
+
+
+def test_a_notebook_runs_on_both(session, clinic):
+    local = ut.open(clinic)
+    for one in (local, session):
+        mean = one["wait_minutes"].mean(epsilon=0.2)
+        assert mean.interval(0.95)[0] <= mean.value
+        assert one.quantile("age", [0.25, 0.75], epsilon=0.2).value.shape == (2,)
+        assert set(one["age"].median(by="ward", groups=["Surgery", "Medicine"], epsilon=0.2).value) == {
+            "Surgery", "Medicine"
+        }  # fmt: skip
+        assert one.where("age >= 40").where(ward=("!=", "Surgery")).mean("cost", epsilon=0.2) is not None
+        assert one.crosstab("ward", "readmitted", epsilon=0.2, delta=1e-7).to_pandas() is not None
+        plan = one.plan([Request("median", "age", epsilon=0.1)])
+        assert (plan.total.epsilon, plan.releases[0].error) == (0.1, "within 288 of 2,400 ranks")
+        assert one.spent.epsilon == pytest.approx(1.0)
+        assert one.describe().startswith("2,400 rows (substitute)")
+        assert "median" in dir(one["age"])
+    assert session.remaining.epsilon == 2.0
+    assert len(session.releases()) == 5
+    assert session.fetch(session.releases()[0]["id"]) is not None
+
+
+def test_a_report_of_a_server(session):
+    report = session.report(epsilon=2, delta=1e-7)
+    assert "wait_minutes" in report.to_markdown()
+    assert report.to_pandas().shape[0] > 5
+    assert "wait_minutes" in repr(report)
+
+
+def test_refusals_and_errors_are_those_of_a_local_session(session):
+    assert not session["age"].median(epsilon=0.001)
+    with pytest.raises(BudgetExceeded) as error:
+        session["age"].median(epsilon=10)
+    assert error.value.remaining.epsilon == 3.0
+    with pytest.raises(UnknownName, match="no column named"):
+        session["aeg"]
+    with pytest.raises(InvalidArgument, match="epsilon must be"):
+        session["age"].median(epsilon=-1)
+    with pytest.raises(InvalidArgument, match="adjacency"):
+        session["age"].median(epsilon=1, adjacency=ut.ADD_REMOVE)
+
+
+def test_a_lost_connection_is_charged_once(server, monkeypatch):
+    import httpx
+
+    transport = server.http._transport
+    real, lost = transport.handle_request, []
+
+    def losing(request):
+        reply = real(request)
+        if request.method == "POST" and len(lost) < 2:
+            lost.append(reply.status_code)
+            raise httpx.ReadError("the reply was lost")
+        return reply
+
+    session = connected(server)
+    monkeypatch.setattr("uptack.client.PAUSE", 0.01)
+    monkeypatch.setattr(transport, "handle_request", losing)
+    assert session["age"].median(epsilon=0.5)
+    assert lost == [200, 200]
+    assert len(server.ledger.history()) == 1
+
+
+def test_a_request_that_waits_for_approval(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3, approve_above="0.1"))
+    session = connected(server)
+    with pytest.raises(Pending) as waiting:
+        session["age"].median(epsilon=0.5)
+    curator = server.signed_in("dr", "curator")
+    curator.post(f"/api/releases/{waiting.value.id}/decision", json={"approve": True})
+    assert session.fetch(waiting.value.id).privacy.epsilon == 0.5
+
+
+def test_dates_and_exact_numbers_survive(start, tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    days = np.datetime64("2024-01-01") + np.arange(3000) % 365
+    pq.write_table(pa.table({"day": days, "x": np.arange(3000.0)}), tmp_path / "days.parquet")
+    server = start(DatasetConfig("days", str(tmp_path / "days.parquet"), "10/3"))
+    session = connected(server)
+    whole = session["day"].median(epsilon="1/3")
+    assert whole.privacy.exact_epsilon == ut.Privacy("1/3").exact_epsilon
+    assert str(whole.value)[:4] == "2024"
+    late = session.where(day=(">=", np.datetime64("2024-06-01")))
+    assert str(late["day"].median(epsilon=1).value) > "2024-06-01"
+    assert session["day"].histogram(edges=[dt.date(2024, 1, 1), dt.date(2025, 1, 1)], every="month", epsilon=1)
+    assert str(session.remaining.epsilon) == str(1.0)
+
+
+def test_where_to_connect(server):
+    for url in ("ftp://localhost", "localhost:8000", "", "http://"):
+        with pytest.raises(InvalidArgument, match="url must be"):
+            ut.connect(url, "token")
+    with pytest.raises(InvalidArgument, match="https"):
+        ut.connect("http://example.org", "token")
+    with pytest.raises(UptackError, match="not valid"):
+        ut.connect("http://localhost", "wrong", transport=server.http._transport)
+    with pytest.raises(UptackError, match="no such data set"):
+        connected(server, dataset="other")
+
+
+def test_no_warning_leaves_a_session(session):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        session["age"].mean(epsilon=0.1)

@@ -47,7 +47,7 @@ ALLOWED = {
     "session": GROUND | KERNEL | {"discrete", "display", "grouping", "ledger", "statistics"},
     "report": GROUND | KERNEL | {"discrete", "display", "kernels", "session", "statistics"},
     "wire": GROUND | {"registry", "session"},  # requests and answers as JSON
-    "client": GROUND | {"display", "privacy", "registry", "release", "session", "table", "wire"},
+    "client": GROUND | {"display", "noise", "privacy", "registry", "release", "session", "table", "wire"},
     "server": GROUND | KERNEL | {"display", "kernels", "ledger", "report", "session", "wire"},
     "samples": {"errors"},
     "audit": None,  # attacks everything

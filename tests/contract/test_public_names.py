@@ -9,7 +9,7 @@ NAMES = {
         KernelSVC Ledger LinearRegression LogisticRegression NoReply NoReplyError PoissonRegressor Privacy
         QuantileRegressor RandomPrivacy Release Request SUBSTITUTE SeededEntropy Session ShortcutRegression
         SystemEntropy UptackError
-        audit blocks count densities discrete ecdf errors fourier_density hampel_regression histogram
+        audit blocks connect count densities discrete ecdf errors fourier_density hampel_regression histogram
         influence interquantile_range iqr kde kernels limits linear_regression
         logistic_regression margins poisson_regression quantile_regression
         mean mechanisms median minimax_count_mechanism

@@ -20,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -47,6 +47,12 @@ KEY = {
     "in": "header",
     "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$"},
     "description": "A request that is sent again with the same key is the same request: it is charged once.",
+}
+POINTS: dict[str, Any] = {
+    "name": "x",
+    "in": "query",
+    "required": True,
+    "schema": {"type": "array", "items": {"type": "number"}},
 }
 REPORT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -167,19 +173,19 @@ class Asking:
         return made
 
 
-def router(service: Service, access: Access, asking: Asking) -> APIRouter:
-    """All endpoints."""
-    api = APIRouter(prefix="/api", responses=ERRORS)
+def add_api(app: FastAPI, service: Service, access: Access, asking: Asking) -> None:
+    """Add all endpoints to an application."""
 
     def endpoint(
-        method: str, path: str, summary: str, schema: dict[str, Any] | None = None, key: bool = False
+        method: str, path: str, summary: str, schema: dict[str, Any] | None = None, *parameters: dict[str, Any]
     ) -> Callable[[Handler], Handler]:
-        extra: dict[str, Any] = {"parameters": [KEY]} if key else {}
+        extra: dict[str, Any] = {"parameters": [*parameters]} if parameters else {}
         if schema is not None:
             extra["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
 
         def add(handler: Handler) -> Handler:
-            api.add_api_route(path, handler, methods=[method], summary=summary, openapi_extra=extra or None)
+            described: dict[str, Any] = {"summary": summary, "responses": ERRORS, "openapi_extra": extra or None}
+            app.add_api_route(f"/api{path}", handler, methods=[method], **described)
             return handler
 
         return add
@@ -223,10 +229,7 @@ def router(service: Service, access: Access, asking: Asking) -> APIRouter:
         record = await run_in_threadpool(service.release, caller, id)
         return as_json(outcome(record), 202 if record.state in ("running", "waiting") else 200)
 
-    at_points = [
-        {"name": "x", "in": "query", "required": True, "schema": {"type": "array", "items": {"type": "number"}}}
-    ]
-
+    @endpoint("GET", "/releases/{id}/at", "Values of a released function", None, POINTS)
     async def at(request: HttpRequest, id: str) -> Response:
         caller = access.visit(request).caller
         try:
@@ -234,11 +237,6 @@ def router(service: Service, access: Access, asking: Asking) -> APIRouter:
         except ValueError:
             raise InvalidArgument("x", "numbers", "another text") from None
         return as_json({"x": points, "value": await run_in_threadpool(service.at, caller, id, points)})
-
-    api.add_api_route(
-        "/releases/{id}/at", at, methods=["GET"], summary="Values of a released function",
-        openapi_extra={"parameters": at_points},
-    )  # fmt: skip
 
     # ------------------------------------------------------------------------------------------------ one per statistic
 
@@ -250,7 +248,7 @@ def router(service: Service, access: Access, asking: Asking) -> APIRouter:
             lines = [[line.cost, line.refusal, line.error, line.loss] for line in made.releases]
             return as_json({**made.to_dict(), "affordable": made.affordable, "lines": answers.encode(lines)})
 
-        @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, key=True)
+        @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, KEY)
         async def release(request: HttpRequest, dataset: str) -> Response:
             caller, body = access.visit(request).caller, await read_json(request)
             key = request.headers.get("idempotency-key") or secrets.token_urlsafe(16)
@@ -341,8 +339,6 @@ def router(service: Service, access: Access, asking: Asking) -> APIRouter:
         if not await run_in_threadpool(service.store.revoke, hash):
             raise Refused(404, "there is no such token, or it was revoked already")
         return as_json({"revoked": True})
-
-    return api
 
 
 def issue_token(service: Service, body: Any) -> str:

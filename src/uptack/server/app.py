@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import uptack
 from uptack.errors import UptackError
 from uptack.server.access import Access, Limits
-from uptack.server.api import Asking, as_error, as_json, router
+from uptack.server.api import Asking, add_api, as_error, as_json
 from uptack.server.config import ServerConfig
 from uptack.server.service import Refused, Service
 from uptack.wire import answers
@@ -145,7 +145,7 @@ def create_app(service: Service) -> FastAPI:
         access.check_curator(access.visit(request))
         return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, seen)))
 
-    app.include_router(router(service, access, asking))
+    add_api(app, service, access, asking)
     app.add_middleware(Rim, largest=config.largest_body, seen=seen)
     return app
 

@@ -1,11 +1,11 @@
 """An account: what a release may spend, and the one place where data meet randomness.
 
-A release opens one account with what it promises. Stages of it get parts (`split`). Every draw is
-`account.draw(mechanism, value)`: the account checks that the mechanism's loss is within the promise, draws, and writes
-the loss down. The outermost function closes the account once, into a `Release` or a `NoReply` with what it cost.
+A release opens one account with the guarantee that it promises. Its stages get parts of it (`split`). Every draw is
+`account.draw(mechanism, value)`: the account checks that the mechanism's loss is within the promise, draws, and records
+the loss. The outermost function closes the account once, into a `Release` or a `NoReply` with its cost.
 
-Because there is only one such place, an audit needs to look nowhere else. `observed_by` gives it every mechanism, what
-the mechanism was given, and the right to repeat an earlier answer.
+Because there is only one such place, an audit needs to look nowhere else. `observed_by` shows it every mechanism and
+its input, and lets it repeat an earlier output.
 """
 
 from __future__ import annotations
@@ -35,16 +35,15 @@ Show = Callable[[Any], Any]
 
 
 class AssumptionFailed(Exception):
-    """Two inputs of a mechanism differ in something that its theorem takes to be public, or to be near."""
+    """Two inputs of a mechanism differ in something that its theorem takes as public, or by more than it allows."""
 
 
 @dataclass(frozen=True)
 class Mechanism(ABC, Generic[Value, T]):
-    """A randomised answer to an input, as a frozen value. Its fields are public: the price, the law, the sensitivity.
+    """A randomised answer to an input, as a frozen value. Its fields are public: the loss, the law, the sensitivity.
 
-    A mechanism states a theorem: if what it is given moves by at most so much between neighbours, a draw costs at most
-    `loss`. `price` is that theorem for any two inputs, so an audit can check its assumption on the inputs that
-    neighbours really give.
+    A mechanism states a theorem: if its input moves by at most so much between neighbours, a draw costs at most `loss`.
+    `price` is that theorem for any two inputs, so that an audit can check the assumption on inputs of real neighbours.
     """
 
     loss: Loss
@@ -55,17 +54,17 @@ class Mechanism(ABC, Generic[Value, T]):
 
     @abstractmethod
     def price(self, value: Value, other: Value, output: T) -> float:
-        """The ε at which this output tells the two inputs apart.
+        """The ε at which this output distinguishes the two inputs.
 
-        Raises `AssumptionFailed` where the two differ in something that must be public.
+        Raises `AssumptionFailed` if the two differ in something that must be public.
         """
 
     def spent(self, output: T) -> Loss:
-        """What this output cost: `loss`, or less where the output shows that a part was not spent."""
+        """The loss of this output: `loss`, or less if the output shows that a part was not spent."""
         return self.loss
 
     def public(self, output: T) -> T:
-        """What of the output may be shown. The rest depends on the data, and only later draws use it."""
+        """The part of the output that may be released. Only later draws use the rest, which depends on the data."""
         return output
 
 
@@ -73,7 +72,7 @@ class Observer(Protocol):
     """Sees every draw of a release: for audits."""
 
     def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
-        """The output to go on with: that of `draw()`, or one that was recorded before."""
+        """The output to continue with: that of `draw()`, or a recorded one."""
         ...
 
 
@@ -102,7 +101,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
-    """What a mechanism found: a value, or None for ⊥ with advice. What it cost is on the account that paid for it.
+    """The result of a mechanism: a value, or None for ⊥ with advice. The account has its cost.
 
     `labels` are public names of the entries of a vector.
     """
@@ -119,13 +118,13 @@ class Outcome(Generic[T]):
 
     @staticmethod
     def refusal(how: str, advice: Advice) -> Outcome[Any]:
-        """⊥, and what would get a reply."""
+        """⊥, with advice on what would give a reply."""
         return Outcome(None, how, advice=advice)
 
 
 @dataclass
 class _Book:
-    """What was promised for the whole release, and what has been spent so far. A `limit` is in ρ."""
+    """The promise of the whole release, and its spending so far. A `limit` is in ρ."""
 
     promised: Privacy | None
     adjacency: Adjacency
@@ -135,12 +134,12 @@ class _Book:
     limit: Concentrated | None = None
 
     def tree(self, *more: Loss) -> Loss | None:
-        """All that was spent, and more, as one node."""
+        """All losses so far, and more, as one node."""
         parts = (*self.spent, *more)
         return None if not parts else parts[0] if len(parts) == 1 else loss.Composed(parts)
 
     def admit(self, name: str, *more: Loss) -> Privacy:
-        """The price of all that was spent, and of more. More than was promised is an error, before it is spent."""
+        """The cost of all losses so far, and of more. A cost above the promise is an error, before it is spent."""
         tree = self.tree(*more)
         if self.limit is not None and tree is not None:
             rho, failure = zcdp(tree, self.adjacency)
@@ -155,7 +154,7 @@ class _Book:
 
 @dataclass(frozen=True)
 class Account:
-    """A part of what one release may spend. All parts of it write into one book.
+    """A part of the budget of one release. All parts write into one book.
 
     >>> from uptack.noise import SeededEntropy
     >>> account = Account.open("median", 1, entropy=SeededEntropy(1))
@@ -187,10 +186,10 @@ class Account:
         entropy: Entropy | None = None,
         unit: str = "",
     ) -> Account:
-        """The account of a whole release. Checks everything that is promised.
+        """The account of a whole release. Checks all that it promises.
 
-        In the papers ε is no total but what every stage spends; such a release names the argument in `unit`, and what
-        it costs is what its theorem says.
+        In the papers ε is not a total but what each stage spends. Such a release names that argument in `unit`, and its
+        cost follows from its theorem.
         """
         eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta, checks.LEAST_DELTA)
         relation = check_adjacency(adjacency, rows_per_person)
@@ -199,9 +198,8 @@ class Account:
 
     @staticmethod
     def elsewhere(name: str, entropy: Entropy | None) -> Account:
-        """An account for draws that were paid for elsewhere, or whose price is no (ε, δ)."""
-        opened = Account.open(name, 1, entropy=entropy, unit="epsilon")
-        return opened.prepaid()
+        """An account for draws that were paid for elsewhere, or whose cost is not an (ε, δ)."""
+        return Account.open(name, 1, entropy=entropy, unit="epsilon").prepaid()
 
     @property
     def rows(self) -> int:
@@ -209,34 +207,34 @@ class Account:
         return self.adjacency.rows_per_person
 
     def split(self, *shares: Rational) -> tuple[Account, ...]:
-        """Accounts with such shares of ε and δ. The shares must add up to one: what is left over would be lost."""
+        """Accounts with these shares of ε and δ. The shares must add up to 1, since the rest would be lost."""
         parts = [checks.nonnegative("share", share) for share in shares]
         if sum(parts) != 1:
             raise InvalidArgument("shares", "numbers that add up to 1", float(sum(parts)))
         return tuple(replace(self, epsilon=self.epsilon * part, delta=self.delta * part) for part in parts)
 
     def part(self, share: Rational) -> Account:
-        """An account with one share, where the stages are taken one by one."""
+        """An account with one share, for stages that are opened one by one."""
         return self.split(share, 1 - checks.probability("share", share))[0]
 
     def allot(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Account:
-        """An account with so much of ε and δ, where a stage does not take equal shares of both."""
+        """An account with this ε and δ, for a stage that does not take equal shares of both."""
         if not (0 <= epsilon <= self.epsilon and 0 <= delta <= self.delta):
             raise InvalidArgument("epsilon and delta", "within the account", f"{float(epsilon):g}, {float(delta):g}")
         return replace(self, epsilon=epsilon, delta=delta)
 
     def through(self, wrap: Wrap) -> Account:
-        """An account that writes `wrap(loss)` for every loss, such as `loss.Partition` for block results."""
+        """An account that records `wrap(loss)` for every loss, such as `loss.Partition` for results of blocks."""
         return replace(self, _wrap=wrap)
 
     def showing(self, show: Show) -> Account:
-        """An account that is closed with `show(outcome)`: what was found in ticks is shown as a time, say."""
+        """An account that is closed with `show(outcome)`, which may show ticks as a time."""
         return replace(self, _show=show)
 
     def draw(self, mechanism: Mechanism[Value, T], value: Value) -> T:
-        """What the mechanism answers to this value. Its loss is admitted first, and written down.
+        """The mechanism's output for this value. Its loss is checked first, and recorded.
 
-        Dry runs stop here: their randomness can't be asked for anything.
+        Dry runs stop here: their source of randomness has no bits.
         """
         self.begin()
         if not self._prepaid:
@@ -251,18 +249,18 @@ class Account:
         return output
 
     def begin(self) -> None:
-        """Dry runs stop here: for releases that read rows before their first draw."""
+        """Stops dry runs, for releases that read rows before their first draw."""
         self.entropy.begin()
 
     def toss(self, f: Callable[[Entropy], T]) -> T:
-        """Randomness that looks at no data, such as a partition of rows into blocks, or digits that break ties."""
+        """Randomness that does not depend on data, such as a partition of rows into blocks, or tie-breaking digits."""
         return f(self.entropy)
 
     def pay(self, what: Loss) -> Account:
-        """Write down a loss for several draws together. The draws of the account that it returns are paid for.
+        """Record a loss for several draws together. Draws from the returned account are paid for.
 
         This is for mechanisms whose parts cost less together than one by one: cells of disjoint rows, the nodes of a
-        tree of quantiles, a function that is asked online.
+        tree of quantiles, online queries to a function.
         """
         self._admit(what)
         self._book.spent.append(self._wrapped(what))
@@ -271,7 +269,7 @@ class Account:
     def concentrated(self, rho: Fraction, failure: Fraction) -> Account:
         """Pay at once for draws that are `failure`-approximately ρ-zCDP together, at the account's δ.
 
-        The account that is returned adds up what its draws cost, and refuses a draw that would exceed ρ or `failure`.
+        The returned account adds up the losses of its draws, and refuses a draw that would exceed ρ or `failure`.
 
         **Theorem** (Feldman and Zrnic 2021; with `failure`, Whitehouse, Ramdas, Rogers and Wu 2023). Mechanisms, and
         their ρ_i, may depend on earlier outputs. If Σρ_i ≤ ρ whatever the outputs, all together are ρ-zCDP. *Proof.* By
@@ -294,18 +292,18 @@ class Account:
         return what if self._wrap is None else self._wrap(what)
 
     def bought(self, rows: int, law: SizeLaw, unit: str = "", times: int = 1) -> None:
-        """Keep a noisy number of rows that has been paid for: it comes with the answer.
+        """Keep a noisy number of rows that has been paid for, to release it with the answer.
 
-        **Theorem.** It is one of the outcomes whose losses are written down. By composition all outcomes together cost
-        what is written down, so the value and the number of rows cost no more than the value alone. Of the results of
-        blocks, which are no rows, it is not kept.
+        **Theorem.** It is one of the outcomes whose losses are recorded. By composition all outcomes together cost the
+        recorded losses, so the value and the number of rows cost no more than the value alone. The number of blocks is
+        not kept, since blocks are not rows.
         """
         if self._wrap is None:
             self._book.rows = NoisySize(max(rows, 0), law, unit or self.adjacency.unit, times)
 
     @property
     def promised(self) -> Fraction:
-        """The ε of the whole release; of a part of one that promises none, that of the part."""
+        """The ε of the whole release, or of this part if the release promises none."""
         return self.epsilon if self._book.promised is None else self._book.promised.exact_epsilon
 
     @property
@@ -314,13 +312,13 @@ class Account:
         return tuple(self._book.spent)
 
     def release(self, value: T, noise: Noise | None = None, notes: tuple[str, ...] = ()) -> Release[T]:
-        """Close it with a value that was made in one way, which the name of the account says."""
+        """Close the account with a value of a mechanism that its name describes."""
         made = self.close(Outcome(value, "", noise, notes=notes))
         assert isinstance(made, Release)
         return made
 
     def close(self, outcome: Outcome[Any]) -> Release[Any] | NoReply:
-        """The release, or ⊥, with everything that was spent. A release that spent more than it promised is withheld."""
+        """The release, or ⊥, with its cost. A release that cost more than it promised is withheld."""
         if self._book.closed:
             raise UptackError(f"the account of this {self.name} is closed")
         self._book.closed = True

@@ -1,6 +1,6 @@
-"""Arguments are checked in one place, with one form of message: what it must be, what it was, what to do.
+"""Checks of arguments, with one form of message: what it must be, what it was, what to do.
 
-A check never prints the content of an array: it may be data.
+A check never prints the content of an array, which may be data.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from uptack.errors import InvalidArgument, WrongArguments
 from uptack.exact import read
 
 LARGEST, SMALLEST = Fraction(np.finfo(np.float64).max), Fraction(1, 1 << 1074)
-"""No number that is asked for may be larger, nor, where it must be positive, smaller: floats must hold it."""
+"""Bounds of numbers in arguments, the second for those that must be positive: floats must hold them."""
 
 LEAST_CHANCE = Fraction(1, 10**300)
-"""Nor may a chance that must be above 0 be smaller than this."""
+"""The least positive probability that is accepted."""
 
 MOST_CELLS = 1_000_000
-"""Cells, or categories, that one request may list: each gets noise of its own, and a place in memory."""
+"""Cells, or categories, that one request may list: each takes memory and gets noise of its own."""
 
 LEAST_DELTA = Fraction(1, 10**200)
-"""Nor may the δ of a release that is above 0 be smaller than this: stages get parts of it, which must be such chances
-too. A part below would be refused when rows have been read."""
+"""The least positive δ of a release. Stages get parts of it, and a part below `LEAST_CHANCE` would be refused after
+rows have been read."""
 
 NO_NUMBERS = (bool, np.bool_, np.timedelta64)
-"""Types that count as integers in Python or NumPy, and are not meant as numbers."""
+"""Types that are integers to Python or NumPy, but are not meant as numbers."""
 
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 1 << 40), Fraction(10**9)
 """Bounds of the ε of a release. Below, no table has enough rows; above, nothing is hidden."""
@@ -155,14 +155,14 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def few(name: str, value: object, most: int, what: str, fix: str = "") -> None:
-    """Refuses a public list that is too long, or a number of things that is too large, before it is looked through."""
+    """Refuses a public list that is too long, or a number that is too large, before the list is read."""
     size = int(value) if isinstance(value, int | np.integer) else _length(value)
     if size > most:
         raise InvalidArgument(name, f"at most {most:,} {what}", f"{size:,}" if size < 10**30 else "far more", fix)
 
 
 def _length(value: object) -> int:
-    """The length of a list; 0 of what has none."""
+    """The length of a list; 0 if it has none."""
     try:
         return len(value) if isinstance(value, Sized) else 0
     except TypeError:  # an array of no dimension
@@ -172,10 +172,10 @@ def _length(value: object) -> int:
 
 
 def lasting(name: str, value: Any) -> Any:
-    """The same argument in a form that reads alike however often, whatever becomes of the caller's object.
+    """A copy of the argument that gives the same values whenever it is read.
 
-    A request is read before its debit and again after it. An iterator would be empty by then, and the request refused
-    when it was paid for.
+    A request is read before its debit and again after it. An iterator would be empty by then, and the request would be
+    refused after it was paid for.
 
     >>> lasting("keys", iter("ab")), lasting("levels", {"ward": (ward for ward in "ab")})
     (['a', 'b'], {'ward': ['a', 'b']})
@@ -193,7 +193,7 @@ def lasting(name: str, value: Any) -> Any:
 
 
 def single(name: str, value: object, must: str = "one value", fix: str = "") -> None:
-    """Refuses a list, an array or a frame where one value is asked for: a comparison with it is no truth value."""
+    """Refuses a list, an array or a frame in place of one value: comparing it gives no truth value."""
     listed = isinstance(value, list | tuple | set | frozenset | dict)
     if listed or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
         raise InvalidArgument(name, must, outline(value), fix)
@@ -231,7 +231,7 @@ def numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> N
 def exact_numbers(name: str, value: object, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[Any]:
     """Numbers computed from rows, with integers as they are: no two different ones become equal.
 
-    An error must not depend on the data, so what is no number is read as 0, each entry by itself.
+    An error must not depend on the data, so each entry that is not a number is read as 0.
     """
     array = _entries(name, value, dimensions)
     if array.dtype.kind != "O":
@@ -254,9 +254,9 @@ def _shapes(dimensions: tuple[int, ...]) -> str:
 
 
 def _array(value: object) -> NDArray[Any] | None:
-    """An array with the type that it has, or the entries of anything else as they are; None where there is no way.
+    """An array as it is, or the entries of anything else as objects; None if it can't be read.
 
-    NumPy would give a list a type that all its entries decide: one large integer would change how the others are read.
+    NumPy would choose one type for all entries of a list: one large integer would change how the others are read.
     """
     try:
         array = np.asarray(value) if hasattr(value, "__array__") else np.asarray(value, object)
@@ -270,7 +270,7 @@ def _is_number(entry: object) -> bool:
 
 
 def _as_float(entry: Any) -> float:
-    """One entry as a float; NaN for what is no number."""
+    """One entry as a float; NaN if it is not a number."""
     if not _is_number(entry):
         return float("nan")
     try:
@@ -282,7 +282,7 @@ def _as_float(entry: Any) -> float:
 
 
 def describe(value: object) -> str:
-    """A short word on a public argument: scalars as they are unless they are long, other objects by their kind."""
+    """A short description of a public argument: scalars as they are unless they are long, other objects by type."""
     if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) > 10**100:
         return f"a very long {type(value).__name__}"
     if isinstance(value, Fraction):
@@ -295,7 +295,7 @@ def describe(value: object) -> str:
 
 
 def outline(value: object) -> str:
-    """A word on an argument that holds data: its type and its width, never its content or how many rows there are.
+    """A description of an argument that holds data: its type and width, never its content or number of rows.
 
     >>> import numpy as np
     >>> outline(np.ones((8, 2))), outline(np.ones(8)), outline([1, 2])

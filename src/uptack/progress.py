@@ -2,9 +2,9 @@
 
     columns [█████████                     ] 3/10 · age 1/4
 
-It says what is under way, the outermost first, and how many of the planned steps are done. Steps, their names and their
-number are planned from public things before any row is read; nothing of the line is counted while rows are. So it says
-no more than when a step ended, which whoever waits sees anyway.
+It shows the current steps, the outermost first, and how many of the planned steps are done. Steps, their names and
+their number are planned from public numbers before any row is read. Nothing in the line is counted from rows. So it
+reveals only when a step ended, which anyone who waits can see anyway.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from typing import TypeVar
 T = TypeVar("T")
 Step = Callable[..., None]
 PATIENCE = 1.0
-"""Seconds of silence before the line appears: short work shows nothing."""
+"""Seconds before the line appears. Short work shows nothing."""
 WIDTH = 30
 
 
 @dataclass(eq=False)
 class _Task:
-    """Steps one after the other: the name of the one under way, how many are done, and how many there are.
+    """Steps in sequence: the name of the current one, how many are done, and how many there are.
 
-    Two of them are two, also if they say the same.
+    Tasks are compared by identity, since two may have the same texts.
     """
 
     label: str
@@ -51,7 +51,7 @@ class _Task:
 
 
 class _Line:
-    """The tasks of one thread, drawn in one line. It appears by itself, also in the middle of a long step."""
+    """The tasks of one thread, drawn in one line. It also appears in the middle of a long step."""
 
     def __init__(self) -> None:
         self.tasks: list[_Task] = []
@@ -59,7 +59,7 @@ class _Line:
         self._lock, self._over = threading.Lock(), threading.Event()
 
     def begin(self) -> None:
-        """From now on it appears after a while."""
+        """Start the clock after which the line appears."""
         threading.Thread(target=self._appear, daemon=True).start()
 
     def _appear(self) -> None:
@@ -67,7 +67,7 @@ class _Line:
             self.draw(now=True)
 
     def draw(self, now: bool = False) -> None:
-        """What is under way; nothing while the work may still be short."""
+        """Draw the current steps, unless the work may still be short."""
         with self._lock:
             if self._over.is_set() or not (now or time.monotonic() - self._start >= PATIENCE):
                 return
@@ -85,7 +85,7 @@ class _Line:
 
 
 def _write(text: str) -> None:
-    """What can't be written is left out: a release that has been paid for does not hang on a line about it."""
+    """Write, and ignore errors: a release that has been paid for must not depend on a progress line."""
     with suppress(OSError, ValueError, AttributeError):  # gone, closed or of another encoding; or there is none
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -106,10 +106,10 @@ _HERE = _Here()
 
 @contextmanager
 def steps(label: str, count: int | None = None, *, show: bool | None = None, inner: bool = False) -> Iterator[Step]:
-    """So many steps: what is yielded is called at the beginning of each, with its name where it has one.
+    """A block of `count` steps. It yields a function to call at the beginning of each step, optionally with its name.
 
-    Inside other steps they share one line. `show=None` shows it if standard error is a terminal. With `inner` they are
-    shown inside others only: functions that are quiet by themselves.
+    Nested steps share one line. `show=None` shows it if standard error is a terminal. With `inner` steps are shown only
+    inside others, for functions that are quiet by themselves.
     """
     line, outermost = _HERE.line, _HERE.line is None
     wanted = show if show is not None else not outermost or (not inner and _on_terminal())

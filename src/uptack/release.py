@@ -45,10 +45,10 @@ class SizeLaw(Protocol):
 
 @dataclass(frozen=True)
 class NoisySize:
-    """A number of rows, or of people, with noise: what a release bought on its way to its value.
+    """A noisy number of rows or people, which a release needed to compute its value.
 
-    It was paid for as a part of the release, so to show it is post-processing and costs nothing more. `times` draws of
-    noise of one law are in it, and it is brought to at least 0.
+    It was paid for as a part of the release, so showing it is post-processing and costs nothing more. It contains
+    `times` draws of noise from one law, and is at least 0.
     """
 
     value: int
@@ -57,10 +57,11 @@ class NoisySize:
     times: int = 1
 
     def interval(self, confidence: Rational = SHOWN) -> tuple[int, int]:
-        """Between which numbers the true one lies, at this confidence.
+        """An interval for the true number, at this confidence.
 
-        With t the least integer with P(z ≥ t) ≤ α/2k, each of the k draws is within t - 1 but for α/k, and so all of
-        them together within k(t - 1) but for α. To bring the sum to 0 brings it no further from the true number.
+        Let t be the least integer with P(z ≥ t) ≤ α/2k. Each of the k draws is within t - 1 except with probability
+        α/k, so their sum is within k(t - 1) except with probability α. Raising a negative sum to 0 does not move it
+        away from the true number.
         """
         failing = 1 - checks.inside_unit("confidence", confidence)
         off = self.times * (self.law.cutoff(failing / (2 * self.times)) - 1)
@@ -95,7 +96,7 @@ class EachNoise:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: what it says of itself, where it does."""
+    """A value for JSON: its own `to_dict()` if it has one."""
     return value.to_dict() if hasattr(value, "to_dict") else json_value(value)
 
 
@@ -113,9 +114,9 @@ def _entries(value: Any) -> int:
 
 
 def _price(privacy: Privacy | RandomPrivacy) -> Record:
-    """What a release cost, as entries of a line."""
-    told = privacy.to_dict()
-    return {"epsilon": told.get("epsilon"), "delta": told.get("delta")}
+    """The cost of a release, as entries of a record."""
+    values = privacy.to_dict()
+    return {"epsilon": values.get("epsilon"), "delta": values.get("delta")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +124,8 @@ class Release(Tabular, Generic[T]):
     """A value that may be published, with what it cost and how it was made.
 
     `private` is False if the noise came from a seeded source. Such a value must not be published. `rows` is the noisy
-    number of rows that the value is of, where the release had to buy one, as with `missing="drop"`; else None. `labels`
-    are the public names of the entries of a vector, such as the levels of quantiles.
+    number of rows behind the value, if the release needed one, as with `missing="drop"`; else None. `labels` are the
+    public names of the entries of a vector, such as the levels of quantiles.
     """
 
     value: T
@@ -191,21 +192,21 @@ class Release(Tabular, Generic[T]):
         return replace(self, labels=(*self.labels[: len(self.labels) - len(names)], *names))
 
     def records(self) -> list[Record]:
-        """One plain line per figure: what it is of, `value`, `low` and `high`, `epsilon`, `delta` and `note`.
+        """One record per figure: its name, `value`, `low` and `high`, `epsilon`, `delta` and `note`.
 
-        `epsilon` and `delta` are what the whole release cost, not what each of its lines did.
+        `epsilon` and `delta` are the cost of the whole release, not of each record.
         """
-        told = {**_price(self.privacy), "note": " ".join(self.notes)}
+        cost = {**_price(self.privacy), "note": " ".join(self.notes)}
         beside: Mapping[str, Any] = getattr(self.noise, "beside", dict)()  # further columns, such as standard errors
         made = of_value(self.value, self._ends()[0], self.labels)
-        return [{**one, **told, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(made)]
+        return [{**one, **cost, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(made)]
 
     def table(self) -> FigureTable:
-        """The figures, their intervals where the law of the noise is known, the cost, and what is to be known."""
+        """The figures, their intervals if the law of the noise is known, the cost, and notes."""
         ends, percent = self._ends()
         figures = of_value(self.value, ends, self.labels)
-        said = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
-        return FigureTable.of(figures, self.mechanism, said, percent=percent, private=self.private)
+        notes = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
+        return FigureTable.of(figures, self.mechanism, notes, percent=percent, private=self.private)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """A picture of the value, with intervals where it has them. Returns the axes.
@@ -226,7 +227,7 @@ class Release(Tabular, Generic[T]):
         return ax
 
     def _ends(self) -> tuple[Ends, str]:
-        """The interval that is shown, at no cost: that of 95%, or the one that the release was made with."""
+        """The interval that is shown, at no cost: at 95%, or at the confidence that the release was made with."""
         confidence = getattr(self.noise, "confidence", SHOWN)
         try:
             return self.interval(confidence), f"{100 * float(confidence):g}%"
@@ -244,8 +245,8 @@ class Release(Tabular, Generic[T]):
 class Advice:
     """What would give a reply, computed from public and released numbers only. Any one of the changes is enough.
 
-    It always includes more rows or another question. A larger ε is never the only option. Of a ⊥ that was paid for,
-    `why` says which step gave no answer, and `at` is the ε that n is meant for: what counts is the product n·ε.
+    It always includes more rows or another question. A larger ε is never the only option. If the ⊥ was paid for, `why`
+    names the step that gave no answer, and `at` is the ε that n is meant for: what counts is the product n·ε.
     """
 
     n: int | None = None
@@ -272,13 +273,13 @@ class Advice:
 
     @property
     def product(self) -> float | None:
-        """The n·ε from which on there is a reply, where that is known."""
+        """The least n·ε for a reply, if it is known."""
         return None if self.n is None or self.at is None else float(f"{self.n * self.at:.3g}")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        said = {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "other": self.other}
-        return {**said, "why": self.why, "n_epsilon": self.product}
+        ways = {"n": self.n, "epsilon": self.epsilon, "delta": self.delta, "other": self.other}
+        return {**ways, "why": self.why, "n_epsilon": self.product}
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +314,7 @@ class NoReply(Tabular):
     labels: tuple[Any, ...] = ()
 
     def summary(self, *names: Any, **options: Any) -> str:
-        """⊥, what it cost, and what would give a reply: what `summary()` of an answer would be."""
+        """⊥, its cost, and what would give a reply."""
         return self.table().text()
 
     def lines(self, *names: Any, **options: Any) -> list[str]:
@@ -342,9 +343,9 @@ class NoReply(Tabular):
         return [{"value": None, "low": None, "high": None, **_price(self.privacy), "note": note}]
 
     def table(self) -> FigureTable:
-        """⊥, what it cost, and what would give a reply."""
-        said = (self.reason, str(self.privacy))
-        return FigureTable(self.mechanism, ("value",), (("⊥ (no reply)",),), said, private=self.private)
+        """⊥, its cost, and what would give a reply."""
+        notes = (self.reason, str(self.privacy))
+        return FigureTable(self.mechanism, ("value",), (("⊥ (no reply)",),), notes, private=self.private)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -11,10 +11,9 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.errors import Incomparable, InvalidArgument, UptackError
-from uptack.registry import declared
+from uptack.registry import declared, in_tables
 from uptack.registry.options import STATED
 from uptack.session import Request
-from uptack.session.requests import in_tables
 from uptack.table.ids import repeats
 from uptack.table.opening import open_table
 

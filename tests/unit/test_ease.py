@@ -11,9 +11,8 @@ import uptack as ut
 from uptack.cli import main
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.privacy import Privacy
-from uptack.registry import declared
+from uptack.registry import declared, in_tables
 from uptack.release import WITH_INTERVAL, Advice, NoReply, Release
-from uptack.session.requests import in_tables
 from uptack.table.conditions import parse_conditions
 
 N = 4000

@@ -14,10 +14,9 @@ import pytest
 import uptack as ut
 from uptack.cli.release_commands import commands
 from uptack.errors import InvalidArgument, UnknownOption
-from uptack.registry import declared, find, names, release
+from uptack.registry import declared, find, in_tables, names, of_columns, release
 from uptack.registry.options import KNOWN
-from uptack.session.requests import in_tables
-from uptack.session.session import SessionColumn, of_columns
+from uptack.session.session import SessionColumn
 
 ROOT = Path(__file__).parents[2]
 ALL = declared()

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.registry import declared
+from uptack.registry import declared, in_tables
 from uptack.session import Request
-from uptack.session.requests import in_tables
 from uptack.table.memory.table import MemoryTable
 from uptack.table.opening import open_table
 

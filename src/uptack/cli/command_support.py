@@ -1,7 +1,4 @@
-"""What the commands share: options, opening a table, printing a result, and exit codes.
-
-Rows from standard input, kept only while the command runs.
-"""
+"""What the commands share: options, opening a table, standard input, printing a result, and exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ import click
 import numpy as np
 
 from uptack.cli.command_values import EXACT, MISSING, narrow, pairs, stacked
-from uptack.display.numbers import number, words
+from uptack.display.numbers import number, plain, words
 from uptack.display.tabular import aligned
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.labels import json_text, label, lines, pasted
@@ -49,7 +46,7 @@ def standard_input(stream: BinaryIO) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="uptack-") as folder, tempfile.TemporaryFile(dir=folder) as unnamed:
         path = Path(folder) / "stdin.csv"
         link = HANDLES / str(unnamed.fileno())
-        if _leads_to(link, unnamed.fileno()):
+        if _opens(link, unnamed.fileno()):
             path.symlink_to(link)
             shutil.copyfileobj(stream, unnamed)
             unnamed.flush()
@@ -59,7 +56,7 @@ def standard_input(stream: BinaryIO) -> Iterator[Path]:
         yield path
 
 
-def _leads_to(link: Path, handle: int) -> bool:
+def _opens(link: Path, handle: int) -> bool:
     """Whether the link opens this file."""
     try:
         return os.path.samestat(link.stat(), os.fstat(handle))
@@ -264,7 +261,7 @@ def release(
 def as_dict(result: Made) -> dict[str, Any]:
     """A result as plain values, with its 95% interval if it has one."""
     ends = _ends(result)
-    return {**result.to_dict(), **({} if ends is None else {"interval": [_listed(end) for end in ends]})}
+    return {**result.to_dict(), **({} if ends is None else {"interval": [plain(end) for end in ends]})}
 
 
 def as_text(result: Made) -> str:
@@ -291,17 +288,19 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
     if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
         return [str(value)]
     if np.ndim(value) == 0:
-        return [_said(value) + ("" if ends is None else f"   95% interval {_said(ends[0])} to {_said(ends[1])}")]
+        return [_with_interval(value, ends)]
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
-    shown = [
-        _said(v) + ("" if pair is None else f"   95% interval {_said(pair[0])} to {_said(pair[1])}")
-        for v, pair in zip(value, pairs, strict=True)
-    ]
+    shown = [_with_interval(one, pair) for one, pair in zip(value, pairs, strict=True)]
     called = [label(name) for name in names] if len(names) == len(shown) else []
     return aligned(list(zip(called, shown, strict=True))) if called else shown
 
 
-def _said(value: Any) -> str:
+def _with_interval(value: Any, ends: Any) -> str:
+    interval = "" if ends is None else f"   95% interval {_value_text(ends[0])} to {_value_text(ends[1])}"
+    return _value_text(value) + interval
+
+
+def _value_text(value: Any) -> str:
     """A number, a time or a duration as text."""
     return words(value) if isinstance(value, date | timedelta) else number(value)
 
@@ -310,7 +309,7 @@ def _short(value: Any) -> str:
     """An entry of a table: a count, or a group's own answer."""
     if isinstance(value, NoReply):
         return f"⊥  a reply needs {value.advice}"
-    numbers = [_said(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value)]
+    numbers = [_value_text(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value)]
     if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
         return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
     return " ".join(numbers)
@@ -323,7 +322,3 @@ def _ends(result: Made) -> tuple[Any, Any] | None:
         return result.interval(0.95)
     except NoInterval:
         return None
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -11,10 +11,9 @@ from uptack.cli.command_support import as_json, delta, epsilon, release, session
 from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, keys, levels, stacked
 from uptack.cli.option_words import SEVERAL, flag_of
 from uptack.errors import InvalidArgument
-from uptack.registry import Declaration, Option, declared
+from uptack.registry import Declaration, Option, declared, in_tables
 from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
-from uptack.session.requests import in_tables
 from uptack.session.session import is_formula
 
 FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")

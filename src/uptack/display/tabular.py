@@ -1,4 +1,4 @@
-"""Answers as a neutral list of lines, one figure each, and what is made of it: text, HTML, Markdown, data frames."""
+"""Answers as records of one figure each, and as text, HTML, Markdown and data frames."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from uptack.errors import UptackError
 from uptack.labels import label, printable
 
 Record: TypeAlias = dict[str, Any]
-"""One figure: what it is of, then `value`, `low` and `high`, then what it cost and a note. None stands for nothing."""
+"""One figure: its name, then `value`, `low` and `high`, then its cost and a note. None is for a missing entry."""
 
 Ends: TypeAlias = tuple[Any, Any] | None
-"""The ends of an interval, in the form of the value that it is around."""
+"""The ends of an interval, in the same form as the value."""
 
 NUMBERS = ("value", "low", "high", "epsilon", "delta")
-"""Columns that hold numbers, also where there are none."""
+"""Columns of numbers, even if all are missing."""
 
 KEPT = (*NUMBERS, "note", "margin", "group")
-"""Names that have a meaning of their own."""
+"""Reserved names of columns."""
 
 LARGEST = 1 << 63
 
 
 def line(names: Record, value: Any, low: Any = None, high: Any = None) -> Record:
-    """A figure with what it is of.
+    """A figure with its name.
 
     >>> line({"group": "a"}, 3.5, 3, 4)
     {'group': 'a', 'value': 3.5, 'low': 3, 'high': 4}
@@ -41,7 +41,7 @@ def line(names: Record, value: Any, low: Any = None, high: Any = None) -> Record
 
 
 def named(columns: Record) -> Record:
-    """Names of columns out of data beside the names that have a meaning: those that are taken get a mark.
+    """Names of columns from the data beside reserved ones: a name that is taken gets an underscore.
 
     >>> named({"age": 3, "value": 4, "value_": 5})
     {'age': 3, 'value__': 4, 'value_': 5}
@@ -56,9 +56,9 @@ def named(columns: Record) -> Record:
 
 
 def of_value(value: Any, ends: Ends = None, labels: Sequence[Any] = ()) -> list[Record]:
-    """One line per figure of a released value, with the ends of its intervals.
+    """One record per figure of a released value, with the ends of its intervals.
 
-    A value that has several figures says so itself (`figures`). The entries of a vector are named by `labels`, or
+    A value with several figures lists them itself (`figures`). The entries of a vector are named by `labels`, or
     numbered.
 
     >>> of_value(np.array([2.0, 5.0]), ([1, 4], [3, 6]), [0.25, 0.75])[1]
@@ -86,7 +86,7 @@ def of_value(value: Any, ends: Ends = None, labels: Sequence[Any] = ()) -> list[
 
 
 def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
-    """The same as columns that every library of data frames can hold: one type each, texts that can be written."""
+    """The records as columns that every library of data frames can hold: one type each, and valid Unicode."""
     names = dict.fromkeys(name for record in sorted(records, key=len, reverse=True) for name in record)
     return {name: _of_one_type([plain(record.get(name)) for record in records]) for name in names}
 
@@ -162,7 +162,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int
 
 STAMP = "NOT PRIVATE: seeded randomness"
 TEXT_LINES, HTML_LINES = 12, 60
-"""How many lines are shown before it is said how many more there are."""
+"""How many lines are shown. A last line says how many more there are."""
 
 _APART = ("value", "low", "high", "epsilon", "delta", "note")
 _LEFT = "border:0;border-bottom:1px solid currentColor;padding:.1em .7em;text-align:left"
@@ -173,9 +173,9 @@ _NOTE = "margin:.3em 0;color:inherit"
 
 @dataclass(frozen=True)
 class FigureTable:
-    """Cells of text under a head, a title, and what is to be said below. `right` are the columns of numbers.
+    """A title, a head, cells of text, and notes below. `right` are the columns of numbers.
 
-    Whatever is in a cell is shown as text: it is made printable, and escaped.
+    Cells are shown as plain text: they are made printable, and escaped.
 
     >>> print(FigureTable("a title", ("", "value"), (("<b>", "1"), ("x", "20")), ("a note",), frozenset({1})).text())
     a title
@@ -196,7 +196,7 @@ class FigureTable:
     def of(
         records: Sequence[Record], title: str, notes: Sequence[str] = (), *, percent: str = "95%", private: bool = True
     ) -> FigureTable:
-        """Figures with their intervals. What all of them cost together is for the notes to say."""
+        """Figures with their intervals. The notes have the joint cost."""
         names = list(dict.fromkeys(name for record in records for name in record if name not in _APART))
         heads, numeric = [*names, "value"], {i for i, name in enumerate(names) if _numbers(records, name)}
         with_ends = any(record.get("low") is not None for record in records)
@@ -214,7 +214,7 @@ class FigureTable:
         )
 
     def text(self, limit: int = TEXT_LINES) -> str:
-        """Aligned lines, so many at most."""
+        """Aligned lines, at most `limit` of them."""
         lines = [tuple(map(printable, cells)) for cells in (self.head, *self.lines[:limit])]
         below = [*self._more(limit), *self.notes, *([] if self.private else [STAMP])]
         return "\n".join([printable(self.title), *aligned(lines, self.right), *map(printable, below)])
@@ -245,7 +245,7 @@ def _safe(text: str) -> str:
 
 
 def _cell(value: object) -> str:
-    """The name of a figure. Numbers are not rounded in it: it says which figure it is."""
+    """The name of a figure. Numbers in it are not rounded, since they identify the figure."""
     return label(plain(value))
 
 
@@ -255,11 +255,11 @@ def _numbers(records: Sequence[Record], name: str) -> bool:
 
 
 class Tabular(ABC):
-    """An answer of one or more figures. What is shown of it is made of released values and public numbers alone."""
+    """An answer of one or more figures. All its forms are made from released values and public numbers."""
 
     @abstractmethod
     def records(self) -> list[Record]:
-        """One plain line per figure: what it is of, `value`, `low` and `high`, what it cost, and a note."""
+        """One record per figure: its name, `value`, `low` and `high`, its cost, and a note."""
 
     @abstractmethod
     def table(self) -> FigureTable:

@@ -21,13 +21,13 @@ from uptack.privacy.loss import Approximate, Loss, Pure, decode, encode, rationa
 Row: TypeAlias = Mapping[str, Any]
 
 GENESIS = "uptack ledger, format 1"
-"""Stands where the first line's previous hash would."""
+"""In place of the previous hash of the first entry."""
 
 FIELDS = (
     "dataset", "number", "time", "kind", "analyst", "what", "epsilon", "delta",
     "spent_epsilon", "spent_delta", "own_epsilon", "own_delta", "details", "previous",
 )  # fmt: skip
-"""What is hashed. `spent` is the sum of all debits up to this line, `own` that of this line's analyst."""
+"""The hashed fields. `spent` is the sum of all debits up to this entry, `own` that of its analyst."""
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,13 @@ STEP = 1e-4
 """Losses are multiples of it."""
 
 LOST = 1e-12
-"""The part of δ that losses above the window have, at most; and of the tilted law those below it."""
+"""The largest part of δ for losses above the window, and of the tilted law for losses below it."""
 
 ROUNDED = 1e-10
-"""A part of δ that is left for rounding in floats: a transform of a million steps has errors of about 1e-15."""
+"""The part of δ that covers rounding in floats: a transform of a million steps has errors of about 1e-15."""
 
 LARGEST_LOG = 600.0
-"""Far below the window's middle a probability is rounding alone, and is not used: it need only be a number."""
+"""Far below the middle of the window a probability is only rounding error, and is not used. It must be finite."""
 
 STEEPEST = 1e6
 """The largest tilt that is tried. Any tilt gives a valid answer."""
@@ -217,16 +217,16 @@ def _solved(losses: Floats, masses: Floats, delta: float) -> float:
 
 
 LARGEST_COMPOSED = 500
-"""Where ε adds up to more, floats can't hold the distributions, and composing them tightly gains nothing."""
+"""For a larger sum of ε, floats can't hold the distributions, and tight composition gains nothing."""
 
 LARGEST_RANGE = 20
-"""Where a bounded range is longer, it is composed as what it is too: a pure loss."""
+"""A longer bounded range is composed as a pure loss, which it also is."""
 
 MOST_DIFFERENT = 32
-"""Different losses that are composed numerically, one transform for each. Of more, some count as larger ones."""
+"""The most different losses that are composed numerically, with one transform each. Beyond it, losses are grouped."""
 
 MARGIN = Fraction(1, 1 << 30)
-"""Added to what distributions give. They are rounded against the user, but in floats."""
+"""Added to the numerical result, which is rounded up, but in floats."""
 
 
 def _pieces(tree: loss.Loss) -> Iterator[loss.Loss]:
@@ -279,7 +279,7 @@ def _by_google(pieces: Sequence[tuple[loss.Loss, int]], delta: float, adjacency:
 
 
 def _alike(pieces: Counter[loss.Loss]) -> Counter[loss.Loss]:
-    """Pieces in place of which fewer different ones can be composed, where there are many: at least as much is lost.
+    """The pieces, grouped into fewer different ones if there are many. The result is an upper bound.
 
     **Theorem.** A loss that is ε-private, (ε, δ)-private, or of a range of length ε, is so for every larger ε. So each
     piece may be replaced by one of its kind with a larger ε, and what covers those covers these. Pieces of one kind,

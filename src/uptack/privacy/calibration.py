@@ -18,13 +18,13 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, logarithm
 
 PRECISION = 40
-"""Bits to which a search goes on; what it gives is on the safe side of the exact answer by less than this."""
+"""Bits of precision of a search. Its result is on the safe side of the exact answer."""
 
 LEAST_EXCESS = 1e-30
-"""What a price has that is over a budget by less than can be told from 0 in floats."""
+"""The excess of a price that is above the budget by less than floats can show."""
 
 PATIENCE = 4
-"""How often one end may stay before a search by interpolation halves."""
+"""How often one end may stay in place before the search bisects."""
 
 
 def _normal_cdf(x: arb) -> arb:

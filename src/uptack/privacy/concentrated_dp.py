@@ -27,13 +27,13 @@ from uptack.privacy.cost import _cost, cost, repeated
 from uptack.privacy.guarantee import SUBSTITUTE, Adjacency, Privacy, shorter
 
 LARGEST_RHO = 10**18
-"""Where ρ is larger, it promises nothing that anybody would want to know."""
+"""A larger ρ promises nothing of use."""
 
 LARGEST_ORDER = 1e150
-"""Where the search for the order α ends. Any α gives a valid bound."""
+"""The largest order α in the search. Any α gives a valid bound."""
 
 LONG = 512
-"""Bits of a denominator from which on ρ is rounded up to a shorter rational."""
+"""Bits of a denominator above which ρ is rounded up to a shorter rational."""
 
 
 class Concentrated(NamedTuple):
@@ -43,7 +43,7 @@ class Concentrated(NamedTuple):
     delta: Fraction = Fraction(0)
 
     def steps(self, count: int, guarantee: Privacy) -> Concentrated:
-        """What holds between tables so many steps apart, where `guarantee` is the (ε, δ) of one step.
+        """The guarantee between tables `count` steps apart, where `guarantee` is the (ε, δ) of one step.
 
         k²ρ for δ = 0 (Bun and Steinke 2016, group privacy). For δ > 0 it is what group privacy of (ε, δ) gives.
         """
@@ -57,7 +57,7 @@ class Concentrated(NamedTuple):
 def zcdp(tree: loss.Loss, adjacency: Adjacency = SUBSTITUTE) -> Concentrated:
     """(ρ, δ) of everything in the tree together: δ-approximate ρ-zCDP.
 
-    As for `cost`, the adjacency names the neighbours that the nodes' own parameters are about.
+    As for `cost`, the adjacency is the one that the parameters of the nodes refer to.
 
     >>> zcdp(loss.Composed((loss.BoundedRange(1), loss.BoundedRange(1), loss.Pure(1))))
     Concentrated(rho=Fraction(3, 4), delta=Fraction(0, 1))
@@ -165,7 +165,7 @@ def concentrated_epsilon(rho: Rational, delta: Rational) -> Fraction:
         ε = αρ + (ln(1/δ) - ln α)/u - ln(1 + 1/u).
 
     Its derivative in u is ρ - (ln(1/δ) - ln(1 + u))/u², so it is least where ρu² + ln(1 + u) = ln(1/δ). That u is found
-    in floats. Whichever u comes out, the bound is valid there, and it is worked out in balls and rounded up.
+    in floats. The bound is valid for any u, and is computed in balls and rounded up.
 
     >>> round(float(concentrated_epsilon(0.1, 1e-6)), 3)
     2.142
@@ -212,7 +212,7 @@ def concentrated_rho(epsilon: Rational, delta: Rational) -> Fraction:
 
 
 def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy | None:
-    """The guarantee at this δ of trees that are fixed beforehand, by zCDP; None where they leave nothing of δ.
+    """The guarantee at this δ of trees that are fixed beforehand, by zCDP; None if their own δ uses it up.
 
     δ₀-approximate ρ-zCDP is (ε, δ₀ + (1 - δ₀)·δ')-private where ρ-zCDP is (ε, δ'): P(S) ≤ (1 - δ₀)·A(S) + δ₀ and
     P'(S) ≥ (1 - δ₀)·A'(S). So the conversion is made at δ' = (δ - δ₀)/(1 - δ₀).

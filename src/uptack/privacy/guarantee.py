@@ -1,6 +1,6 @@
 """Privacy as a value: (ε, δ) under an adjacency, computed in rationals and shown as floats that are rounded up.
 
-An adjacency says which tables count as neighbours. `whose` and `promise` say in words who is protected, and how well.
+An adjacency defines which tables are neighbours. `whose` and `promise` describe who is protected, and how well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KINDS = ("substitute", "add/remove")
 
 
 MOST_ROWS = 1 << 40
-"""Rows that one person may be said to have. More would be more than tables hold, and too much for the noise."""
+"""The most rows per person: more than any table holds, and as many as the noise can be drawn for."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,17 @@ class Adjacency:
             fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
             raise InvalidArgument("adjacency", "'substitute' or 'add/remove'", checks.describe(self.kind), fix)
         if checks.integer("rows_per_person", self.rows_per_person, least=1) > MOST_ROWS:
-            fix = "It is how many rows one person has at most; with person= nothing need be said."
-            raise InvalidArgument(
-                "rows_per_person", f"at most {MOST_ROWS:,}", checks.describe(self.rows_per_person), fix
-            )
+            got, fix = checks.describe(self.rows_per_person), "It is the most rows that one person has."
+            raise InvalidArgument("rows_per_person", f"at most {MOST_ROWS:,}", got, fix)
         if not isinstance(self.person, tuple) or not all(isinstance(name, str) and name for name in self.person):
             raise InvalidArgument("person", "a tuple of names of columns", checks.describe(self.person))
         if self.person and self.rows_per_person != 1:
             fix = "However many rows a person has, they count as one; leave rows_per_person out."
-            raise InvalidArgument("rows_per_person", "1 where people are the unit", self.rows_per_person, fix)
+            raise InvalidArgument("rows_per_person", "1 if people are the unit", self.rows_per_person, fix)
 
     @property
     def size_is_public(self) -> bool:
-        """Whether the number of units is public: they are replaced, and neither added nor removed."""
+        """Whether the number of units is public, because they are replaced and not added or removed."""
         return self.kind == "substitute"
 
     @property
@@ -82,41 +80,41 @@ class Adjacency:
 
     @property
     def one_added(self) -> Adjacency:
-        """One unit, a row or a person, added or removed: what happens to one of several disjoint parts."""
+        """The relation of one added or removed row or person, as in one of several disjoint parts."""
         return Adjacency("add/remove", person=self.person)
 
     def per_person(self, rows: int) -> Adjacency:
-        """The same relation for people with up to so many rows."""
-        return replace(self, rows_per_person=rows)
+        """The same relation for people with up to this many rows."""
+        return self if type(rows) is int and rows == self.rows_per_person else replace(self, rows_per_person=rows)
 
     def by_person(self, *names: str) -> Adjacency:
-        """The same relation for people: all rows that agree in the columns of these names are one person's."""
+        """The same relation for people: rows with the same values in these columns belong to one person."""
         if not names:
             raise InvalidArgument("person", "the name of one column or more", "none")
         return replace(self, person=tuple(names))
 
     def steps_to(self, wider: Adjacency) -> int:
-        """How many steps of this relation are enough to connect two neighbours under another one.
+        """The number of steps of this relation that connect any two neighbours under another one.
 
-        Replacing h rows is removing h and adding h. A guarantee for tables of one size says nothing about tables of
-        another, so `SUBSTITUTE` implies nothing about `ADD_REMOVE`. Nor does one about rows imply one about people, who
-        may have any number of them; one about people says nothing where a row may change its owner.
+        Replacing h rows is removing h and adding h. A guarantee for tables of one size implies nothing for tables of
+        different sizes, so `SUBSTITUTE` implies nothing about `ADD_REMOVE`. A guarantee for rows implies none for
+        people, who may have any number of rows. One for people implies none if a row may change its owner.
         """
         if self.person != wider.person:
             raise Incomparable(
-                f"a guarantee about {self._whose} can't be turned into one about {wider._whose}; ask for the release "
-                "itself with another person="
+                f"a guarantee for {self.whose} implies none for {wider.whose}; make the release itself with another "
+                "person="
             )
         if self.size_is_public and not wider.size_is_public:
             raise Incomparable(
-                "a guarantee under SUBSTITUTE takes the number of rows as public and can't be turned into one under "
-                "ADD_REMOVE; ask for the release itself with adjacency=ADD_REMOVE"
+                "a guarantee under SUBSTITUTE treats the number of rows as public and implies none under ADD_REMOVE; "
+                "make the release itself with adjacency=ADD_REMOVE"
             )
         rounds = -(-wider.rows_per_person // self.rows_per_person)
         return rounds if self.kind == wider.kind else 2 * rounds
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON; `Adjacency.from_dict` reads them.
+        """Plain values, for JSON and `Adjacency.from_dict`.
 
         >>> Adjacency("substitute", person=("id",)).to_dict()
         {'kind': 'substitute', 'rows_per_person': 1, 'person': ['id']}
@@ -126,7 +124,7 @@ class Adjacency:
 
     @staticmethod
     def from_dict(written: dict[str, Any]) -> Adjacency:
-        """The adjacency that `to_dict` wrote; its fields are checked again."""
+        """The adjacency with the values of `to_dict`. Its fields are checked again."""
         return Adjacency(**{**written, "person": tuple(written.get("person", ()))})
 
     def __repr__(self) -> str:
@@ -135,10 +133,11 @@ class Adjacency:
 
     def __str__(self) -> str:
         rows = "" if self.rows_per_person == 1 else f", {self.rows_per_person} rows per person"
-        return self.kind + rows + (f", {self._whose}" if self.person else "")
+        return self.kind + rows + (f", {self.whose}" if self.person else "")
 
     @property
-    def _whose(self) -> str:
+    def whose(self) -> str:
+        """The unit with its ids: "rows", or "people by patient_id"."""
         return f"people by {' and '.join(map(label, self.person))}" if self.person else "rows"
 
 
@@ -147,7 +146,7 @@ ADD_REMOVE = Adjacency("add/remove")
 
 
 def adjacency(value: object, rows_per_person: int = 1) -> Adjacency:
-    """The argument as an adjacency, for so many rows per person."""
+    """The argument as an adjacency, with this many rows per person."""
     if not isinstance(value, Adjacency):
         fix = "Use uptack.SUBSTITUTE or uptack.ADD_REMOVE."
         raise InvalidArgument("adjacency", "SUBSTITUTE or ADD_REMOVE", checks.describe(value), fix)
@@ -157,7 +156,7 @@ def adjacency(value: object, rows_per_person: int = 1) -> Adjacency:
 
 
 LARGEST_EXPONENT = 10_000
-"""Where ε is larger, e^ε is not written out: the guarantee says nothing."""
+"""For a larger ε, e^ε is not computed: the guarantee is void."""
 
 
 @dataclass(frozen=True, init=False, eq=True, repr=False)
@@ -185,9 +184,9 @@ class Privacy:
 
     @staticmethod
     def implied(epsilon: Fraction, delta: Fraction, adjacency: Adjacency) -> Privacy:
-        """A guarantee that a theorem implies, from numbers that have been checked.
+        """A guarantee that follows from a theorem, with numbers that have been checked.
 
-        Its δ may come to 1, which promises nothing and fits no budget.
+        Its δ may reach 1, which promises nothing and exceeds every budget.
         """
         result = object.__new__(Privacy)
         vars(result).update(
@@ -212,11 +211,11 @@ class Privacy:
 
     def _same_neighbours(self, other: object) -> Privacy:
         if not isinstance(other, Privacy):
-            raise Incomparable(f"a Privacy can't be set against a {type(other).__name__}")
+            raise Incomparable(f"a Privacy can't be compared with a {type(other).__name__}, or added to it")
         if self.adjacency != other.adjacency:
             raise Incomparable(
                 f"these guarantees are about different neighbours ({self.adjacency}; {other.adjacency}); "
-                "bring both under one adjacency with .under(...)"
+                "convert both to one adjacency with .under(...)"
             )
         return other
 
@@ -280,7 +279,7 @@ class Privacy:
         your value with probability at most 13.6%.
         """
         alarm, caught = float(checks.probability("size", size)), self.power(size)
-        one = self.adjacency.rows_per_person == 1 and not self.adjacency.person
+        one = one_row(self.adjacency)
         yours = "your value" if one else "your rows"
         there = "whether your row is there" if one else "whether your rows are there"
         what = yours if self.adjacency.size_is_public else there
@@ -321,7 +320,7 @@ def _grown(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
 
 
 def shorter(value: Fraction) -> Fraction:
-    """A rational with 64 bits of numerator at or above this one, so that repeated conversions stay short."""
+    """The value rounded up to 64 bits, so that repeated conversions stay short."""
     unit = Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length() - 63)
     return math.ceil(value / unit) * unit
 
@@ -332,7 +331,7 @@ def total(parts: Iterable[Privacy], adjacency: Adjacency = SUBSTITUTE) -> Privac
 
 
 def total_of(parts: Iterable[tuple[Privacy, int]], adjacency: Adjacency = SUBSTITUTE) -> Privacy:
-    """The sum of guarantees, each so many times."""
+    """The sum of guarantees, each counted the given number of times."""
     epsilon = delta = Fraction(0)
     nothing = Privacy.implied(epsilon, delta, adjacency)
     for part, times in parts:
@@ -361,7 +360,7 @@ class RandomPrivacy:
     def __add__(self, other: RandomPrivacy) -> RandomPrivacy:
         """Composition (Prop. 5.1.2, with β added as well): all three parameters add."""
         if not isinstance(other, RandomPrivacy):
-            raise Incomparable(f"RandomPrivacy is weaker than, and not to be added to, {type(other).__name__}")
+            raise Incomparable(f"RandomPrivacy is weaker than {type(other).__name__} and can't be added to it")
         mine, theirs = self._exact(), other._exact()
         return RandomPrivacy(*(a + b for a, b in zip(mine, theirs, strict=True)))
 

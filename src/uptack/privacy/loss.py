@@ -253,7 +253,7 @@ def encode(tree: Loss) -> dict[str, Any]:
     {'kind': 'Unit', 'test': {'kind': 'Test', 'epsilon': '1/10', 'delta': '1/1000000'}, 'answer': None}
     """
     if KINDS.get(type(tree).__name__) is not type(tree):
-        raise UnknownLoss(f"a {type(tree).__name__} is no node of a loss tree that can be written down")
+        raise UnknownLoss(f"a {type(tree).__name__} is not a loss node that can be encoded")
     return {"kind": type(tree).__name__} | {f.name: _written(getattr(tree, f.name)) for f in fields(tree)}  # type: ignore[arg-type]
 
 
@@ -266,7 +266,7 @@ def _written(value: object) -> Any:
         return rational_text(value)
     if value is None or isinstance(value, bool | int):
         return value
-    raise UnknownLoss(f"a loss node holds a {type(value).__name__}, which has no written form")
+    raise UnknownLoss(f"a loss node holds a {type(value).__name__}, which can't be encoded")
 
 
 def decode(written: object) -> Loss:
@@ -276,17 +276,17 @@ def decode(written: object) -> Loss:
     Pure(epsilon=Fraction(1, 3))
     """
     if not isinstance(written, dict):
-        raise UnknownLoss(f"a {type(written).__name__} is not a written loss node")
+        raise UnknownLoss(f"a {type(written).__name__} is not an encoded loss node")
     name = str(written.get("kind"))
     kind = KINDS.get(name)
     if kind is None:
-        raise UnknownLoss(f"no loss node is of the kind {written.get('kind')!r}; was it written by a newer version?")
+        raise UnknownLoss(f"unknown kind of loss node {written.get('kind')!r}; was it written by a newer version?")
     if written.keys() - {"kind"} != {f.name for f in fields(kind)}:
-        raise UnknownLoss(f"a {kind.__name__} is not written with the fields {sorted(written.keys() - {'kind'})}")
+        raise UnknownLoss(f"an encoded {kind.__name__} can't have the fields {sorted(written.keys() - {'kind'})}")
     try:
         node: Loss = kind(**{f.name: _read(written[f.name]) for f in fields(kind)})
     except ValueError as error:
-        raise UnknownLoss(f"a written {kind.__name__} is none: {error}") from error
+        raise UnknownLoss(f"an encoded {kind.__name__} is invalid: {error}") from error
     return node
 
 

@@ -121,6 +121,16 @@ def _named(name: str) -> Declaration | None:
     return declared().get(name)
 
 
+def in_tables(declaration: Declaration) -> bool:
+    """Whether a release function reads columns of a table, so that sessions have it."""
+    return declaration.reads is not None
+
+
+def of_columns(declaration: Declaration) -> bool:
+    """Whether a release function can be called with one column."""
+    return in_tables(declaration) and declaration.reads.least <= 1
+
+
 def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
     """The declaration of that name, among those that meet a condition."""
     found = _named(name) if isinstance(name, str) else None

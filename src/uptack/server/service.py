@@ -34,7 +34,7 @@ from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.loss import rational_text
-from uptack.registry import Declaration, declared
+from uptack.registry import Declaration, declared, in_tables
 from uptack.release import NoReply, Release
 from uptack.report.profile import Profile
 from uptack.report.profile import plan as plan_report
@@ -44,7 +44,6 @@ from uptack.server.time_slots import TimeSlots
 from uptack.session import Plan, Request, Session
 from uptack.session import open as open_session
 from uptack.session.plan import Spending
-from uptack.session.requests import in_tables
 from uptack.table.engine.files import schema_of
 from uptack.table.unread import UnreadTable
 from uptack.wire import answers

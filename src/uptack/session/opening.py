@@ -1,6 +1,6 @@
 """`uptack.open`: the unit of privacy of a session, the ledger that pays for it, and the types of a CSV file.
 
-Types are inferred once. Later rows cannot change them, since the ledger has them.
+Types are inferred once. Later rows cannot change them, since the ledger stores them.
 """
 
 from __future__ import annotations
@@ -89,30 +89,21 @@ def check_ledger(book: Ledger, relation: Adjacency) -> None:
 
     Budgets for different units cannot be added up.
     """
-    kept = book.adjacency
-    if kept.person != relation.person:
-        same = f"person={list(kept.person)}" if kept.person else "no person"
-        fix = f"Open the data with {same}, or create another ledger with adjacency={_made(relation)}."
-        raise InvalidArgument(
-            "ledger", f"a ledger for {_unit(relation)}, as in the session", f"one for {_unit(kept)}", fix
-        )
-    if kept.rows_per_person < relation.rows_per_person:
+    own = book.adjacency
+    if own.person != relation.person:
+        same = f"person={list(own.person)}" if own.person else "no person"
+        name = "SUBSTITUTE" if relation.size_is_public else "ADD_REMOVE"
+        code = f"{name}.by_person({', '.join(map(repr, relation.person))})" if relation.person else name
+        fix = f"Open the data with {same}, or create another ledger with adjacency={code}."
+        must = f"a ledger for {relation.whose}, as in the session"
+        raise InvalidArgument("ledger", must, f"one for {own.whose}", fix)
+    if own.rows_per_person < relation.rows_per_person:
         must = f"a ledger for people with {relation.rows_per_person} or more rows, as in the session"
-        fix = "Create it with adjacency=SUBSTITUTE.per_person(...)."
-        raise InvalidArgument("ledger", must, str(kept), fix)
-
-
-def _unit(relation: Adjacency) -> str:
-    return f"people by {' and '.join(relation.person)}" if relation.person else "rows"
-
-
-def _made(relation: Adjacency) -> str:
-    name = "SUBSTITUTE" if relation.size_is_public else "ADD_REMOVE"
-    return f"{name}.by_person({', '.join(map(repr, relation.person))})" if relation.person else name
+        raise InvalidArgument("ledger", must, str(own), "Create it with adjacency=SUBSTITUTE.per_person(...).")
 
 
 WORD = "kind of column "
-"""How such an entry of a ledger begins. No request begins so."""
+"""The beginning of an entry about the kind of a column. No request begins with it."""
 
 LONGEST_NAME = 300
 """Characters of a name in the ledger. Of a longer name it keeps the hash."""
@@ -131,14 +122,15 @@ def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> File
     paths, layout = text_layout(data, options)
     file = Path(os.fspath(data)).name
 
-    kinds, kept = rules.declared(types, layout), _read(ledger, file, layout.names)
-    fresh = [name for name, kind in kinds.items() if kind == GUESS and name not in kept]
+    kinds, stored = rules.declared(types, layout), _stored_kinds(ledger, file, layout.names)
+    fresh = [name for name, kind in kinds.items() if kind == GUESS and name not in stored]
     if fresh:
         guessed = rules.guess(paths, layout)
         for name in fresh:
-            _write(ledger, file, name, guessed[name])
-        kept = _read(ledger, file, layout.names)
-    return replace(options, types={n: kept.get(n, "text") if k == GUESS else k for n, k in kinds.items()})
+            entry = json.dumps([_short(file), _short(name), guessed[name]])
+            ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + entry)
+        stored = _stored_kinds(ledger, file, layout.names)
+    return replace(options, types={n: stored.get(n, "text") if k == GUESS else k for n, k in kinds.items()})
 
 
 def inferred_kinds(rows: Table, types: object) -> dict[str, str]:
@@ -149,25 +141,21 @@ def inferred_kinds(rows: Table, types: object) -> dict[str, str]:
     return {n: k for n, k in kinds.items() if not isinstance(types, Mapping) or types.get(n) == GUESS}
 
 
-def _write(ledger: Ledger, file: str, name: str, kind: str) -> None:
-    ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + json.dumps([_kept(file), _kept(name), kind]))
-
-
-def _kept(name: str) -> str | list[str]:
-    """A name as the ledger holds it: itself, or if it is long a list with its hash, which differs from every name."""
+def _short(name: str) -> str | list[str]:
+    """A name in the ledger: itself, or if it is long a list with its hash, which differs from every name."""
     return name if len(json.dumps(name)) <= LONGEST_NAME else [hashlib.sha256(json.dumps(name).encode()).hexdigest()]
 
 
-def _read(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
-    """The kinds in the ledger. Of two entries about one column the first one holds."""
-    found: dict[str, str] = {}
-    known = {json.dumps(form): name for name in names for form in (name, _kept(name))}
+def _stored_kinds(ledger: Ledger, file: str, names: Iterable[str]) -> dict[str, str]:
+    """The kinds of columns in the ledger. If a column has two entries, the first one is valid."""
+    kinds: dict[str, str] = {}
+    known = {json.dumps(form): name for name in names for form in (name, _short(name))}
     for line in ledger.entries():
         if line.what.startswith(WORD) and not line.cost.exact_epsilon:
             where, name, kind = json.loads(line.what.removeprefix(WORD))
-            if where in (file, _kept(file)) and json.dumps(name) in known:
-                found.setdefault(known[json.dumps(name)], kind)
-    return found
+            if where in (file, _short(file)) and json.dumps(name) in known:
+                kinds.setdefault(known[json.dumps(name)], kind)
+    return kinds
 
 
 def open(
@@ -243,7 +231,7 @@ def open(
     )  # fmt: skip
     filled = schema.filled(how)
     options = recall_kinds(data, filled, book).given()
-    with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may tell of one
+    with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may reveal one
         rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
     word = check_noun((schema.noun or "row") if noun is None else noun)

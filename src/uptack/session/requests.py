@@ -1,4 +1,4 @@
-"""A request: one release that is not yet made, and the defaults that a session and a schema give it."""
+"""A request: one release that has not been made yet, and its defaults from a session and a schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
-from uptack.registry import Declaration, find
+from uptack.registry import Declaration, find, in_tables
 from uptack.registry.options import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
@@ -44,11 +44,6 @@ class NoEntropy(Entropy):
     def begin(self) -> None:
         """Stops the rehearsal before rows are read."""
         raise Touched
-
-
-def in_tables(declaration: Declaration) -> bool:
-    """Whether a release function reads columns of a table, so that a session has it."""
-    return declaration.reads is not None
 
 
 @dataclass(frozen=True, init=False)
@@ -105,7 +100,7 @@ class Request:
 
     @cached_property
     def cost(self) -> Privacy:
-        """The most that it can cost, which is what it asks for."""
+        """Its highest possible cost, which is the ε and δ that it asks for."""
         given = self.given
         relation = given.get("adjacency", SUBSTITUTE)
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
@@ -167,7 +162,7 @@ class Request:
         return made.named(*self.columns[1:]) if design and made.labels else made
 
     def _called(self, table: Table, given: dict[str, Any]) -> Made:
-        """What the function returns for columns of a table, or for its groups."""
+        """The function's answer for columns of a table, or for its groups."""
         arguments = self.declaration.reads.read(table, self.columns, given)
         if "by" not in given:
             made: Made = self.declaration.public(*arguments, **given)
@@ -180,15 +175,12 @@ class Request:
         return found
 
     def __repr__(self) -> str:
-        others = {k: v for k, v in self.given.items() if k not in ("epsilon", "delta") and _telling(v)}
+        shown = (str, int, float, Fraction, list, tuple)
+        others = {k: v for k, v in self.options if k not in ("epsilon", "delta") and isinstance(v, shown) and v != 1}
         extra = "".join(f", {k}={float(v) if isinstance(v, Fraction) else v!r}" for k, v in others.items())
         delta = f", δ = {self.cost.delta}" if self.cost.exact_delta else ""
         columns = ", ".join(map(label, self.columns)) or "rows"
         return f"{self.statistic} of {columns}{extra}, ε = {self.cost.epsilon}{delta}"
-
-
-def _telling(value: object) -> bool:
-    return isinstance(value, str | int | float | Fraction | list | tuple) and value != 1
 
 
 # ------------------------------------------------------------------------------ the schema and conditions of a session
@@ -210,19 +202,15 @@ def check_fits(request: Request, wanted: Sequence[Condition]) -> None:
         raise InvalidArgument("total", "False in a session with conditions", "True", fix)
 
 
-def sentence(wanted: Sequence[Condition]) -> str:
-    """All conditions in one line."""
-    return " and ".join(map(str, wanted))
-
-
 def rows_used(wanted: Sequence[Condition]) -> str:
-    """Which rows are used, in words; "" for all."""
-    return f" Only rows with {sentence(wanted)} are used, and their number is secret." if wanted else ""
+    """The rows that are used, in words; "" for all."""
+    conditions = " and ".join(map(str, wanted))
+    return f" Only rows with {conditions} are used, and their number is secret." if wanted else ""
 
 
 def one_line(what: object, wanted: Sequence[Condition]) -> str:
     """A line of the ledger: printable, and cut if it is long. The request comes first, then the conditions."""
-    line = f"{what}, where {sentence(wanted)}" if wanted else str(what)
+    line = f"{what}, where {' and '.join(map(str, wanted))}" if wanted else str(what)
     text = "".join(c if c.isprintable() else "?" for c in line)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
@@ -255,10 +243,8 @@ def schema_options(request: Request, schema: Schema, kinds: Mapping[str, str]) -
 def _groups(schema: Schema, by: Any) -> list[Any] | None:
     """The public groups of a column, or all combinations of several; None if the schema does not list them all."""
     named = by if isinstance(by, list | tuple) else (by,)
-    levels = [
-        schema.columns[name].levels if isinstance(name, str) and name in schema.columns else None for name in named
-    ]
-    known = [one for one in levels if one is not None]
-    if len(known) < len(levels):
+    known = [schema.columns[name].levels for name in named if isinstance(name, str) and name in schema.columns]
+    levels = [one for one in known if one is not None]
+    if len(levels) < len(named):
         return None
-    return list(known[0]) if len(known) == 1 else list(itertools.product(*known))
+    return list(levels[0]) if len(levels) == 1 else list(itertools.product(*levels))

@@ -25,9 +25,9 @@ from uptack.privacy import Adjacency, Privacy, tight
 from uptack.privacy.guarantee import total, whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
-from uptack.registry import Declaration, declared, find
+from uptack.registry import Declaration, declared, find, in_tables, of_columns
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
-from uptack.session.requests import DROPS, Made, Request, check_fits, in_tables, one_line, rows_used, schema_options
+from uptack.session.requests import DROPS, Made, Request, check_fits, one_line, rows_used, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
@@ -437,11 +437,6 @@ class SessionColumn:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_names(of_columns)]
-
-
-def of_columns(declaration: Declaration) -> bool:
-    """Whether a release function needs one column only."""
-    return in_tables(declaration) and declaration.reads.least <= 1
 
 
 def _names(where: Callable[[Declaration], bool]) -> list[str]:

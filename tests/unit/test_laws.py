@@ -22,9 +22,9 @@ def test_the_cutoff_is_the_least_one(scale, delta):
     assert low <= Fraction(str(delta)) < high
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 100), Fraction(1, 2), 3, 64, 1000, Fraction(10**7, 3)])
+@pytest.mark.parametrize("variance", [Fraction(1, 100), Fraction(1, 2), 3, 64, 1000, Fraction(10**6, 3)])
+@mpmath.workprec(200)
 def test_gaussian_tails_agree_with_an_independent_sum(variance):
-    mpmath.mp.prec = 200
     law, v = IntegerGaussian(variance), mpmath.mpf(Fraction(variance).numerator) / Fraction(variance).denominator
     reach = int(30 * mpmath.sqrt(v)) + 60
     weights = [mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * v)) for k in range(reach)]

@@ -114,3 +114,11 @@ def test_one_row_does_not_stop_an_estimator_that_drops_rows(odd):
     assert model.coef_.tolist() == made.value[1:].tolist()
     assert model.feature_names_in_.tolist() == ["a"]
     assert model.fit(rng.normal(size=(4000, 1)).tolist(), y).n_features_in_ == 1
+
+
+@pytest.mark.parametrize("names", [("a", {"b": 1}), ("a", 5), ("a", ["b", 5]), ("a", [["b"]])])
+def test_names_that_are_no_texts_are_named_in_an_error(names):
+    session = ut.open({name: np.arange(50.0) for name in "abc"})
+    for asked in (session.scatter, session.linear_regression):
+        with pytest.raises((ut.InvalidArgument, TypeError), match=r"column|names of columns"):
+            asked(*names, epsilon=1)

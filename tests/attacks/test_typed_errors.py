@@ -153,3 +153,10 @@ def test_every_declared_function_is_pickled_or_named():
     assert {made.path for made in declared().values() if made.path.startswith("uptack.")} <= {
         *HELD, *FUNCTIONS
     }  # fmt: skip
+
+
+def test_numbers_of_rows_and_kernels_can_be_pickled():
+    found = ut.median(np.arange(3000.0), epsilon=1, adjacency=ut.ADD_REMOVE, entropy=ut.SeededEntropy(1))
+    assert str(pickle.loads(pickle.dumps(found)).rows) == str(found.rows)
+    kernel = ut.kernels.GaussianKernel(1.0)
+    assert pickle.loads(pickle.dumps(kernel)) == kernel

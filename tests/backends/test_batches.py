@@ -422,3 +422,10 @@ def test_pairs_depend_on_the_rows_of_a_slot_and_not_on_their_order():
             rest = [name for name in names if name != gone]
             others = chosen(rest, [numbers[i] for i in rest], 2)
             assert {s for s, _ in found ^ others} <= {numbers[gone] // 4}
+
+
+@pytest.mark.parametrize("sizes", [[0, 0], [0, 0, 3], [2, 0, 0, 9, 0, 0], [0], []])
+def test_batches_without_rows_are_no_error(sizes):
+    """Two of them alone were one: whether all rows lack a value decided that."""
+    batches = [pa.RecordBatch.from_pydict({"v": pa.array([1.0] * size, pa.float64())}) for size in sizes]
+    assert sum(batch.num_rows for batch in connection._larger(iter(batches), 4)) == sum(sizes)

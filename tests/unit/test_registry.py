@@ -1,5 +1,6 @@
 """One declaration per release function: what follows from it, and that nothing is left out."""
 
+import functools
 import inspect
 import os
 import re
@@ -147,3 +148,15 @@ def test_a_package_of_ones_own_gets_session_plan_and_command(tmp_path):
     assert said.startswith("5000.0\nmidrange_of_quarters of x")
     words = ["midrange-of-quarters", "table.csv", "x", "--type", "x=integer", "--epsilon", "1", "--json"]
     assert '"reply": true' in subprocess.run([sys.executable, "-m", "uptack", *words], **run).stdout
+
+
+def test_a_function_that_is_dressed_up_as_ours_does_not_get_its_name(monkeypatch):
+    monkeypatch.setattr(names, "_DECLARED", dict(names._DECLARED))
+
+    @functools.wraps(ut.median)
+    def own(x, *, epsilon):
+        return max(x)
+
+    with pytest.raises(InvalidArgument, match="median"):
+        release()(own)
+    assert find("median").public is ut.median

@@ -1,4 +1,4 @@
-"""Hostile columns for means, sums and variances: no reply that can't be stood behind, no error that a row decides."""
+"""Means, sums and variances of hard columns: no reply that is not reliable, no error that a row decides."""
 
 from fractions import Fraction
 from functools import partial
@@ -12,7 +12,10 @@ from uptack.release import NoReply
 from uptack.statistics.column_options import read_question
 from uptack.statistics.frames import FramePlan, drawn_frame, tails_of
 from uptack.statistics.moments import tail_index
+from uptack.statistics.variances import fourth_powers
 from uptack.table.arguments import as_column
+
+FAR_APART = [0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3]
 
 
 def missed(column, truth, ask=ut.mean, **told):
@@ -86,3 +89,11 @@ def test_the_note_says_how_many_gross_errors_are_not_seen():
     x = np.random.default_rng(0).normal(size=3000)
     (note,) = ut.mean(x, epsilon=1, entropy=SeededEntropy(0)).notes
     assert "Up to about 68 gross errors could go unnoticed" in note
+
+
+def test_fourth_powers_are_the_same_in_any_batches():
+    x = np.append(FAR_APART, np.random.default_rng(0).normal(size=1000))
+    whole = fourth_powers(x, -3.0, 5.0, 0.3, 5.0)[0]
+    for size in (1, 3, 8, 64):
+        parts = [fourth_powers(x[i : i + size], -3.0, 5.0, 0.3, 5.0)[0] for i in range(0, x.size, size)]
+        assert sum(parts) == whole

@@ -1,4 +1,4 @@
-"""Hostile confidences, formulas and blocks: what was found once stays found."""
+"""Intervals of any confidence, of coefficients without a spread, of functions, and of people's fits."""
 
 from __future__ import annotations
 

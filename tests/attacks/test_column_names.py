@@ -116,7 +116,7 @@ def test_one_row_does_not_stop_an_estimator_that_drops_rows(odd):
     assert model.fit(rng.normal(size=(4000, 1)).tolist(), y).n_features_in_ == 1
 
 
-@pytest.mark.parametrize("names", [("a", {"b": 1}), ("a", 5), ("a", ["b", 5]), ("a", [["b"]])])
+@pytest.mark.parametrize("names", [("a", {5: "b"}), ("a", 5), ("a", ["b", 5]), ("a", [["b"]])])
 def test_names_that_are_no_texts_are_named_in_an_error(names):
     session = ut.open({name: np.arange(50.0) for name in "abc"})
     for asked in (session.scatter, session.linear_regression):

@@ -92,15 +92,15 @@ def seen(release, x):
     return (type(made).__name__,)
 
 
-@pytest.mark.parametrize("kind", THROWN)
 @pytest.mark.parametrize("container", [list, objects, lambda x: pd.Series(objects(x))], ids=["list", "NumPy", "pandas"])
 @pytest.mark.parametrize("name", RELEASES)
-def test_a_row_cannot_throw_through_a_release(name, container, kind):
+def test_a_row_cannot_throw_through_a_release(name, container):
     """The release ends in the same way with a row that throws and without it."""
-    plain, rest = container(["b", *range(199)]), list(range(199))
-    thrown = container([Row(kind), *rest])
-    assert SECRET not in str(seen(RELEASES[name], thrown))
-    assert seen(RELEASES[name], thrown)[0] == seen(RELEASES[name], plain)[0] in ("Release", "NoReply")
+    (plain,) = seen(RELEASES[name], container(["b", *range(199)]))
+    assert plain in ("Release", "NoReply")
+    for kind in THROWN:
+        thrown = container([Row(kind), *range(199)])
+        assert seen(RELEASES[name], thrown) == (plain,), kind
 
 
 @pytest.mark.parametrize("kind", THROWN)

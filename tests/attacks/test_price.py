@@ -85,13 +85,13 @@ def every_kind(kind=Mechanism):
 
 def test_every_kind_of_mechanism_is_priced_on_some_edge():
     kinds = {one.__name__ for one in every_kind() if one.__module__.startswith("uptack.")} - {"Mechanism"}
-    seen = set()
-    for name, one in EDGES.items():
-        if name not in SLOW:
-            seen |= {
-                draw.name for pair in itertools.islice(one.pairs().values(), 1) for draw in prices(one, pair).draws
-            }
-    assert kinds <= seen
+    drawn = {name for name, one in EDGES.items() if one.draws}  # have every kind of noise among them
+    for name in sorted(set(EDGES) - SLOW, key=lambda name: name not in drawn):
+        pair = next(iter(EDGES[name].pairs().values()))
+        kinds -= {draw.name for draw in prices(EDGES[name], pair).draws}
+        if not kinds:
+            break
+    assert not kinds
 
 
 @pytest.mark.parametrize("fit", FIT_DRAWS)

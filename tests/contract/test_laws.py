@@ -56,11 +56,11 @@ def test_probabilities_add_up(law):
 
 
 @law_battery
-@pytest.mark.parametrize("p", [0.01, 0.3, 0.5, 0.999])
-def test_a_quantile_is_the_least_point_that_reaches_p(law, p):
-    q = law.quantile(p)
-    assert not law.exact_cdf(q) < Fraction(str(p))
-    assert law.exact_cdf(q - 1) < Fraction(str(p))
+def test_a_quantile_is_the_least_point_that_reaches_p(law):
+    for p in (0.01, 0.3, 0.5, 0.999):
+        q = law.quantile(p)
+        assert not law.exact_cdf(q) < Fraction(str(p)), p
+        assert law.exact_cdf(q - 1) < Fraction(str(p)), p
 
 
 @law_battery
@@ -82,19 +82,15 @@ def test_draws_have_the_right_type_and_are_reproducible(law):
 
 
 @law_battery
-@pytest.mark.parametrize("size", [-1, 2.5, "many", True])
-def test_a_bad_size_draws_nothing(law, size):
+def test_a_bad_size_or_delta_is_named_and_draws_nothing(law):
     entropy = CountingEntropy()
-    with pytest.raises(InvalidArgument, match="size must be"):
-        law.sample(size, entropy=entropy)
+    for size in (-1, 2.5, "many", True):
+        with pytest.raises(InvalidArgument, match="size must be"):
+            pytest.fail(f"{size}: {law.sample(size, entropy=entropy)}")
     assert entropy.taken == 0
-
-
-@law_battery
-@pytest.mark.parametrize("delta", [0, 1, -0.1, float("nan"), "x"])
-def test_a_bad_delta_is_named(law, delta):
-    with pytest.raises(InvalidArgument, match="delta must be"):
-        law.cutoff(delta)
+    for delta in (0, 1, -0.1, float("nan"), "x"):
+        with pytest.raises(InvalidArgument, match="delta must be"):
+            pytest.fail(f"{delta}: {law.cutoff(delta)}")
 
 
 def test_laws_are_values():

@@ -78,8 +78,7 @@ def test_sums_are_those_of_the_definition(seed):
         assert not total or floats == pytest.approx(math.log(total), rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("slack", [coins.SHARE_SLACK, 2.0])
-@pytest.mark.parametrize("seed", [0, 4])
+@pytest.mark.parametrize(("slack", "seed"), [(coins.SHARE_SLACK, 0), (2.0, 4)])
 def test_draws_have_the_law(slack, seed, monkeypatch):
     monkeypatch.setattr(coins, "SHARE_SLACK", slack)  # as it is; and so that floats never decide
     rows, node, steps = next(b for b in some_bins(seed, 50) if b[1].size > 4 and len(b[1].targets) > 1 and b[0])

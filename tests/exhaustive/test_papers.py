@@ -144,7 +144,7 @@ def test_attempt_passes_where_the_distance_and_the_noise_say_so(case):
     _, build, index = CASES[case]
     for x in tables(5):
         a = reached(build, index, x)
-        for k in range(-2, 8):
+        for k in (a - 2, a - 1, a, a + 1):  # on both sides of the threshold
             units = loss.Test(1, 0), loss.Answer(1)
             proposal = Looks(1.0, ptr.same_bin(index), *units, k)
             tested = ptr.TestedAnswer.of([proposal, proposal], scale=False)

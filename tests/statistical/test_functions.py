@@ -20,7 +20,7 @@ from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import IntegerGaussian, SeededEntropy
 
 SURE = 1 - Fraction(str(FALSE_ALARM))
-RUNS = 2000
+RUNS = 1000
 X = np.array([[0.0], [0.1], [0.4], [0.11], [2.0]])
 
 
@@ -123,11 +123,11 @@ def test_an_audit_finds_nothing_in_ours_and_half_of_the_noise():
 def test_bands_hold_as_often_as_they_say():
     kernel, inside = GaussianKernel(0.5), 0
     noise = made_noise(kernel)
-    for value in releases(wave, kernel, noise, 2000, 1):
+    for value in releases(wave, kernel, noise, 1000, 1):
         low, high = value.band(X[:1], 0.8)
         inside += int(low[0] <= wave(X[:1])[0] <= high[0])
-    assert stats.binomtest(inside, 2000, 0.8).pvalue > FALSE_ALARM
-    assert stats.binomtest(inside, 2000, 0.9).pvalue < FALSE_ALARM
+    assert stats.binomtest(inside, 1000, 0.8).pvalue > FALSE_ALARM
+    assert stats.binomtest(inside, 1000, 0.9).pvalue < FALSE_ALARM
 
 
 def test_a_whole_release_draws_the_law_that_it_claims():

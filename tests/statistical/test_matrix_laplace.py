@@ -133,8 +133,8 @@ class GammaDifference(stats.rv_continuous):
 
     def __init__(self, shape, scale):
         super().__init__()
-        law, x = stats.gamma(shape), np.linspace(0, 60 + 6 * shape, 60_001)
-        t = np.linspace(0, 20 + 4 * shape, 400)
+        law, x = stats.gamma(shape), np.linspace(0, 60 + 6 * shape, 6001)
+        t = np.linspace(0, 20 + 4 * shape, 300)
         mass = np.diff(law.cdf(x))
         middle = (x[1:] + x[:-1]) / 2
         self._t, self._tail = t * scale, np.array([mass @ law.sf(middle + v) for v in t])

@@ -16,7 +16,6 @@ NORMS = {
     "box": (Box((1, 3)), lambda x: max(abs(x[0]), abs(x[1]) / 3)),
     "l1": (L1Ball(3), lambda x: np.abs(x).sum()),
     "l2": (L2Ball(3), np.linalg.norm),
-    "l2 even": (L2Ball(2), np.linalg.norm),
     "linf": (LInfBall(3), lambda x: np.abs(x).max()),
     "ellipsoid": (Ellipsoid([[2, 1], [1, 2]]), lambda x: np.sqrt(x @ np.linalg.solve([[2, 1], [1, 2]], x))),
     "sampled": (SampledBody(lambda e: e.integers(2**40, 2) / 2**39 - 1, [1, 1]), lambda x: np.abs(x).max()),

@@ -94,13 +94,13 @@ def test_sets_are_uniform(count):
 
 def test_intervals_of_a_cell_chosen_beforehand():
     entropy, inside = SeededEntropy(8), []
-    for _ in range(800):
+    for _ in range(400):
         release = sparse_histogram(np.full(60, 7), 2**20, 1, rule="adaptive", cutoff=12, entropy=entropy)
         low, high = release.interval(0.9)
         at = int(np.searchsorted(release.value.cells, 7))
         kept = at < len(release.value) and release.value.cells[at] == 7
         inside.append(not kept or low[at] <= 60 <= high[at])
-    assert np.mean(inside) > 0.9 - 6 * np.sqrt(0.09 / 800)
+    assert np.mean(inside) > 0.9 - 6 * np.sqrt(0.09 / 400)
 
 
 def test_the_adaptive_rule_beats_the_printed_one_on_small_counts():

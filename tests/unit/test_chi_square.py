@@ -47,7 +47,7 @@ TABLES = {
 def test_the_level_is_nominal_under_independence(name, monkeypatch):
     monkeypatch.setattr(independence, "DRAWS", 499)
     n, p, q, epsilon = TABLES[name]
-    found = pvalues(n, p, q, epsilon, 600, np.random.default_rng(1))
+    found = pvalues(n, p, q, epsilon, 300, np.random.default_rng(1))
     for alpha in (0.02, 0.05, 0.1, 0.3):
         assert np.count_nonzero(found <= alpha) <= stats.binom.ppf(1 - RARE, found.size, alpha)
 

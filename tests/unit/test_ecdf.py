@@ -72,8 +72,8 @@ def test_any_column(kind, options):
 
 
 def test_the_band_covers_the_population():
-    """At 80% in 200 runs; Dvoretzky, Kiefer and Wolfowitz leave little room, noise and knots some."""
-    covered, runs = 0, 200
+    """At 80% in 80 runs; Dvoretzky, Kiefer and Wolfowitz leave little room, noise and knots some."""
+    covered, runs = 0, 80
     grid = np.linspace(-3, 3, 601)
     truth = stats.norm.cdf(grid)
     for seed in range(runs):

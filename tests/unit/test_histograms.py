@@ -96,7 +96,7 @@ columns = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(columns, st.data())
 def test_cells_round_trip(levels, data):
     domain = Domain(levels)

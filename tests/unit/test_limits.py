@@ -54,7 +54,7 @@ def test_the_printed_count_bound_needs_its_rows():
 
 
 def test_count_uniform():
-    for n, epsilon in ((40, 1), (60, 0.5)):
+    for n, epsilon in ((40, 1), (24, 0.5)):
         mechanism = minimax_count_mechanism(n, epsilon)
         assert 0 < limits.count_uniform(n, epsilon, mechanism.worst_risk) <= mechanism.risks.min()
     with pytest.raises(ut.InvalidArgument, match=r"^n must be at least 7 "):

@@ -34,14 +34,14 @@ def fit(x, y, seed=1, **told):
 @pytest.mark.parametrize("told", [{}, {"adjacency": ut.ADD_REMOVE}, {"rows_per_person": 2, "epsilon": 4}])
 def test_coefficients_are_close_and_intervals_hold_them(told):
     held = []
-    for seed in range(6):
+    for seed in range(4):
         found = fit(*sample(20_000, seed), seed, **told)
         assert np.abs((found.value - BETA) * STEP).max() < 0.3
         assert found.privacy.epsilon <= told.get("epsilon", 2)
         low, high = found.interval(0.95)
         held.append((np.array(low) <= BETA) & (np.array(high) >= BETA))
-    # 24 intervals of 95%: fewer than 16 with a chance below 1e-6 were they independent
-    assert np.sum(held) >= 16
+    # 16 intervals of 95%: fewer than 9 with a chance below 1e-6 were they independent
+    assert np.sum(held) >= 9
 
 
 def test_the_curve_is_the_logistic_one():

@@ -95,8 +95,14 @@ def test_the_solver_knows_no_loss_by_name(module):
     assert not homes & imports
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, ExpectileLoss(0.8)], ids=lambda loss: type(loss).__name__)
-@pytest.mark.parametrize("options", [{}, {"missing": "drop"}, {"fit_intercept": False}], ids=str)
+@pytest.mark.parametrize(
+    ("loss", "options"),
+    [
+        *((loss, {}) for loss in [*LOSSES, ExpectileLoss(0.8)]),
+        *((LOSSES[0], more) for more in ({"missing": "drop"}, {"fit_intercept": False})),
+    ],
+    ids=str,
+)
 def test_all_of_epsilon_is_spent_and_no_more(loss, options):
     rng = np.random.default_rng(1)
     x = rng.normal(size=(8_000, 2)) + 1

@@ -268,7 +268,7 @@ def retrained(loss, adjacency, seed):
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("adjacency", [ut.SUBSTITUTE, ut.ADD_REMOVE], ids=str)
 def test_no_neighbours_are_further_apart_than_the_sensitivity(loss, adjacency):
-    worst = max(retrained(loss, adjacency, seed) for seed in range(90))
+    worst = max(retrained(loss, adjacency, seed) for seed in range(48))
     assert (0.45 if loss == "logistic" else 0.98) < worst <= 1  # the slack of the solver is a hundredth
 
 
@@ -395,7 +395,7 @@ def test_bands_hold_the_curators_own_machine():
     options = {"bandwidth": 0.5, "regularization": 0.05, "frequencies": 16}
     place, inside = [[0.3, 0.2]], []
     own = own_machine(X[:100], Y[:100], **options).at(place)
-    for seed in range(120):
+    for seed in range(60):
         r = kernel_machine(X[:100], Y[:100], epsilon=4, delta=1e-6, entropy=SeededEntropy(seed), **options)
         low, high = r.value.band(place, 0.8)
         inside.append(low <= own <= high)
@@ -472,7 +472,6 @@ def test_a_clear_word_on_labels_and_on_delta():
     "model",
     [
         KernelSVC(epsilon=1e6, frequencies=64, random_state=0),
-        KernelSVC(epsilon=1e6, loss="logistic", frequencies=64, random_state=0),
         KernelRegressor(epsilon=1e6, on_no_reply="nan", random_state=0),
     ],
     ids=repr,

@@ -1,5 +1,6 @@
 """Rows of several numbers: what their sums can move by, levels, scales and centres, and the scatter matrix."""
 
+import functools
 import itertools
 import json
 from fractions import Fraction
@@ -66,6 +67,7 @@ def test_one_row_moves_every_score_by_at_most_one(share):
             assert all(abs(brute(counts, share, t) - brute(other, share, t)) <= 1 for t in range(4))
 
 
+@functools.cache
 def ends(counts, wanted, steps=8):
     line = np.zeros(DROPPED, np.int64)
     line[:4] = counts

@@ -32,7 +32,7 @@ def fit(x, y, seed=1, **told):
 @pytest.mark.parametrize(("shape", "told"), [(math.inf, {}), (1.0, {"adjacency": ut.ADD_REMOVE}), (2.0, {})])
 def test_coefficients_are_close_and_intervals_hold_them(shape, told):
     held = []
-    for seed in range(6):
+    for seed in range(4):
         x, y = sample(20_000, shape, seed)
         found = fit(x, y, seed, **told)
         assert np.abs((found.value - BETA) * STEP).max() < 0.15
@@ -40,8 +40,8 @@ def test_coefficients_are_close_and_intervals_hold_them(shape, told):
         assert found.privacy.epsilon <= 2
         low, high = found.interval(0.95)
         held.append((np.array(low) <= BETA) & (np.array(high) >= BETA))
-    # 18 intervals of 95%: fewer than 11 with a chance below 1e-6 were they independent
-    assert np.sum(held) >= 11
+    # 12 intervals of 95%: fewer than 6 with a chance below 1e-6 were they independent
+    assert np.sum(held) >= 6
 
 
 def test_without_an_intercept_and_with_gaps_and_people():

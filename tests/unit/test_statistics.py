@@ -108,12 +108,12 @@ def test_most_columns_are_answered_with_half_of_the_rows(kind, options):
     make, rng = GENERATORS[kind], np.random.default_rng(3)
     for p, n in ((0.5, 145), (0.25, 300)):
         silent = 0
-        for seed in range(60):
+        for seed in range(20):
             x = make(n, rng)
             found = ut.quantile(x, p, epsilon=1, entropy=ut.SeededEntropy(seed), **options)
             silent += not found
             assert not found or x.min() <= found.value <= x.max()
-        assert silent <= 7  # of 60, where one in 100 is expected: 1e-6
+        assert silent <= 5  # of 20, where one in 100 is expected: 1e-6
 
 
 @pytest.mark.parametrize("options", [{}, {"adjacency": ut.ADD_REMOVE}, {"missing": "drop"}], ids=str)
@@ -121,7 +121,7 @@ def test_hardly_any_data_are_answered_from_beyond_them(options):
     """Half of the rows at either end of the lattice: all between is as near, and none of it may be replied silently."""
     x = np.array([-1e300] * 60 + [1e300] * 60)
     for ask in (ut.median, ut.iqr, ut.trimmed_mean, lambda x, **o: ut.quantile(x, [0.3, 0.6], **o)):
-        for seed in range(20):
+        for seed in range(8):
             found = ask(x[:90], epsilon=1, entropy=ut.SeededEntropy(seed), **options)
             assert not found or np.abs(found.value).max() <= 2e300
 
@@ -270,7 +270,7 @@ def test_several_quantiles_come_sorted_and_closer_than_one_by_one():
         return np.abs(np.searchsorted(np.sort(NORMAL), values) - np.searchsorted(np.sort(NORMAL), truth)).mean()
 
     together, apart = [], []
-    for seed in range(30):
+    for seed in range(10):
         r = ut.quantile(NORMAL, levels, epsilon=1, entropy=ut.SeededEntropy(seed))
         assert (np.diff(r.value) >= 0).all()
         together.append(ranks(r.value))
@@ -317,7 +317,7 @@ def test_rows_past_the_last_one_are_where_the_candidates_end():
 def test_a_row_has_one_place_whoever_asks(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
     data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
-    for seed in range(30):
+    for seed in range(8):
         rows = WindowRows(
             as_column("x", data), 2000, made, granularity, Account.elsewhere("rows", ut.SeededEntropy(seed))
         )
@@ -344,14 +344,14 @@ def test_the_cell_of_a_candidate_holds_it(granularity):
 
 def test_intervals_cover_the_population():
     covered, width = 0, []
-    for seed in range(400):
+    for seed in range(120):
         x = np.random.default_rng(seed).normal(size=3000)
         r = ut.median(x, epsilon=1, interval=0.9, entropy=ut.SeededEntropy(seed))
         low, high = r.interval(0.9)
         covered += low <= 0 <= high
         width.append(high - low)
         assert r.privacy == Privacy(1)
-    assert covered > 0.9 * 400  # the interval is wider than it must be, so this is no near thing
+    assert covered > 0.9 * 120  # the interval is wider than it must be, so this is no near thing
     assert np.median(width) < 0.5
     with pytest.raises(ut.errors.NoInterval, match=r"0\.9"):
         r.interval(0.95)
@@ -455,7 +455,9 @@ def test_a_missing_value_does_not_change_the_type_of_a_column(made, holes):
             ut.median(made(rows), epsilon=1)
 
 
-@pytest.mark.parametrize("text", [pd.Series(["a"] * 9), pl.Series(["a"] * 9), pa.array(["a"] * 9), np.array(["a"] * 9)])
+@pytest.mark.parametrize(
+    "text", [pd.Series(["a"] * 9, dtype="string"), pl.Series(["a"] * 9), pa.array(["a"] * 9), np.array(["a"] * 9)]
+)
 def test_a_column_of_texts_is_refused(text):
     with pytest.raises(ut.InvalidArgument, match="column of numbers"):
         ut.median(text, epsilon=1)

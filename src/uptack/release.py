@@ -255,6 +255,8 @@ class Advice:
     other: str = ""
     why: str = ""
     at: float | None = None
+    valued: bool = False
+    """Whether n counts the rows that have a value of the column's type: others were dropped."""
 
     def __post_init__(self) -> None:
         if self.n is None and not self.other:
@@ -263,13 +265,19 @@ class Advice:
 
     def __str__(self) -> str:
         ways = [
-            f"n of at least {self.n:,}" if self.n is not None else "",
+            self.rows_text,
             f"ε of at least {self.epsilon:.3g}" if self.epsilon is not None else "",
             f"δ of at least {self.delta:.3g}" if self.delta is not None else "",
             self.other,
         ]
         product = "" if self.product is None else f" (n·ε of about {number(self.product)})"
         return " or ".join(way for way in ways if way) + product
+
+    @property
+    def rows_text(self) -> str:
+        """How many rows would be enough, in words; "" where no number of rows is known to be."""
+        which = " rows with a value of the column's type" if self.valued else ""
+        return "" if self.n is None else f"n of at least {self.n:,}{which}"
 
     @property
     def product(self) -> float | None:

@@ -242,3 +242,12 @@ def test_a_figure_has_the_digits_of_its_interval():
     assert number_card._line(Figure("median", 1.0, None, "within 600 of 1,000 ranks"), 0.0).interval == ""
     assert remainder([Bar("a", 980, 0, 30, percent="98%")], replace(part, rows=1000)) == ""
     assert remainder([Bar("a", 900, 0, 30, percent="90%")], replace(part, rows=1000)).startswith("The remaining 10%")
+
+
+def test_a_column_of_the_wrong_type_is_not_sent_for_more_rows(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("name,x\n" + "".join(f"w{i % 7},{i}\n" for i in range(3000)))
+    made = ut.report(path, types={"name": "integer", "x": "integer"}, epsilon=4, entropy=ut.SeededEntropy(1))
+    assert "of 3,000 rows have a value of the type integer" in column(made, "name").silence
+    reply = ut.open(path, types={"name": "integer", "x": "integer"}).median("name", epsilon=1)
+    assert "rows with a value of the column's type" in reply.reason

@@ -267,7 +267,7 @@ def as_dict(result: Made) -> dict[str, Any]:
 def as_text(result: Made) -> str:
     """A result as text: the value, then the mechanism and the cost."""
     if not result:
-        return f"⊥  no reply ({result.mechanism}, {result.privacy}); a reply needs {result.advice}"
+        return f"⊥  no reply ({result.mechanism}, {result.privacy}); {result.reason}"
     fit = getattr(result, "lines", None)  # of a regression: estimates and their errors
     shown = _value_lines(result.value, _ends(result), result.labels) if fit is None else fit()
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"

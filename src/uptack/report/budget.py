@@ -319,7 +319,7 @@ class FigureAdvice:
             return ""
         ways, advice = [], made.advice
         if advice.n is not None:
-            ways.append(f"n of at least {advice.n:,}")
+            ways.append(advice.rows_text)
         times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
         if times < HOPELESS:
             factor = Fraction(math.ceil(100 * times), 100)

@@ -266,6 +266,10 @@ class ColumnProfile:
     @property
     def silence(self) -> str:
         """What would help where it is not answered."""
+        rows, ends = self.part.rows or 0, self.numbers[0].interval if self.numbers else None
+        if ends is not None and not self.part.narrowed and 2 * ends[1] < rows:
+            most = f"At most {ends[1]:,} of {rows:,} rows have a value of the type {self.part.kind}."
+            return f"{most} If you expect more, declare another type (--type)."
         note = next((figure.note for figure in self.figures), "")
         if self.counts is not None:
             note = f"{note} Categories that the schema lists (levels) are all counted.".strip()
@@ -286,6 +290,11 @@ class ColumnProfile:
 
 
 # -------------------------------------------------------------------------------------------------------- on the page
+
+KIND_WORDS = {
+    "integer": "whole numbers", "number": "numbers", "text": "categories", "any": "categories",
+    "boolean": "true or false", "time": "dates and times", "duration": "durations",
+}  # fmt: skip
 
 DESKTOP = ((4, 14), (3, 20), (2, 31))
 PHONE = ((3, 14), (2, 22))
@@ -344,15 +353,21 @@ class CardView(NamedTuple):
         return side_by_side(self.figures, PHONE)
 
     @property
+    def lead(self) -> str:
+        """Classes of the first figure: it has a line of its own where the last one would be alone in its line."""
+        alone = {"lead": self.across, "lead-phone": self.across_phone}
+        return " ".join(name for name, many in alone.items() if many > 1 and len(self.figures) % many == 1)
+
+    @property
     def size(self) -> str:
         """How many rows, or people, have a value, and how many have none."""
         return size_text(self.column.numbers)
 
     @property
     def kind(self) -> str:
-        """What the column holds."""
-        form = self.column.part.form
-        return f"{self.column.part.kind}, UTC" if form is not None and form.word == "utc" else self.column.part.kind
+        """What the column holds, in words."""
+        form, kind = self.column.part.form, self.column.part.kind
+        return "times, UTC" if form is not None and form.word == "utc" else KIND_WORDS.get(kind, kind)
 
 
 def size_words(numbers: Sequence[Figure]) -> tuple[str, str]:

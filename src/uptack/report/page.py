@@ -97,7 +97,8 @@ METHOD = (
 def to_html(profile: Profile) -> str:
     """One self-contained page. Whatever a name holds, it is text: escaped, and without what can't be printed."""
     cards = [column.part.card.view(f"c{i}", column, profile.unit) for i, column in enumerate(profile.columns, 1)]
-    notes = [one.column.counts.note for one in cards if one.bars is not None and one.column.counts is not None]
+    counted = [one.column.counts for one in cards if not one.column.part.card.numeric]
+    notes = [counts.note for counts in counted if counts is not None]
     common = notes[0] if len(notes) > 1 and len(set(notes)) == 1 else ""
     cards = [one._replace(note=one.note.removeprefix(common).strip()) for one in cards]
     answers = [profile.sections.get(section.name) for section in registered()]
@@ -106,6 +107,7 @@ def to_html(profile: Profile) -> str:
         cards=[one for one in cards if one.column.answered],
         common=common,
         levels=any(line.interval.endswith(" quantile") for one in cards for line in one.figures),
+        ones=any(line.label == "share of 1" for one in cards for line in one.figures),
         silent=silent(profile).items(),
         sections=[None if answer is None else section_view(answer, profile) for answer in answers],
         summary=summary(profile),

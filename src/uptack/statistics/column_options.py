@@ -302,7 +302,7 @@ class Question:
         if self.count is not None:  # it may come out too small; and what ε would do depends on a secret number
             room = self.count.cutoff(Fraction(1, 1000))
             advice = replace(advice, n=None if advice.n is None else advice.n + room, epsilon=None)
-        return Outcome.refusal(how, advice)
+        return Outcome.refusal(how, replace(advice, valued=self.missing == "drop"))
 
     @property
     def count_noise(self) -> IntegerLaplace:

@@ -301,6 +301,7 @@ def framed(
 
 def clipping(made: Moments) -> str:
     """What was clipped, as far as public numbers tell."""
-    ends = f"about {number(round(made.clipped / 2))} rows at each end"
-    gross = f"Up to about {number(float(f'{made.unseen:.2g}'))} gross errors could go unnoticed."
-    return f"Values outside a privately chosen range were clipped to it ({ends}). {gross}"
+    ends, unseen = number(round(made.clipped / 2)), number(float(f"{made.unseen:.2g}"))
+    clipped = f"Values outside a privately chosen range were clipped to it (about {ends} rows at each end)."
+    gross = f"Up to about {unseen} gross errors could go unnoticed, or codes such as 999."
+    return f"{clipped} {gross} The interval does not allow for them."

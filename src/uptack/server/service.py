@@ -36,7 +36,7 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.loss import rational_text
 from uptack.registry import Declaration, declared, in_tables
 from uptack.release import NoReply, Release
-from uptack.report.profile import Profile
+from uptack.report.profile import DELTA, Profile
 from uptack.report.profile import plan as plan_report
 from uptack.server.config import DatasetConfig, ServerConfig
 from uptack.server.release_store import Record, ReleaseStore, Role
@@ -53,6 +53,7 @@ LONGEST_KEY = 200
 REPORT = "report"
 REPORT_OPTIONS = ("epsilon", "delta", "columns", "title", "correlations", "target")
 """What a request for a report may say."""
+REPORT_KINDS: dict[type, str] = {str: "a text", bool: "true or false", list: "a list of columns"}
 ONLINE = {"kde": ("bandwidth",)}
 """Options whose answers are functions without a public window. A server stores a curve, so it needs the window."""
 
@@ -237,7 +238,7 @@ class Service:
         """The price and the expected error of a request. It reads no rows and costs nothing."""
         session = self.dataset(caller, name).session_of(caller.analyst)
         if statistic == REPORT:
-            narrowed, options = self._report_options(session, body)
+            narrowed, options, _ = self._report_options(session, body)
             return plan_report(narrowed, **options)
         narrowed, request = self._read(session, statistic, body)
         return narrowed.plan([request])
@@ -372,10 +373,10 @@ class Service:
         """The dry run of a request. Whatever is wrong with it is said here, before anything is stored or spent."""
         session, columns = held.session_of(caller.analyst), 0
         if statistic == REPORT:
-            narrowed, options = self._report_options(session, body)
+            narrowed, options, title = self._report_options(session, body)
             plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
             line = narrowed.line(f"report, {plan.total}")
-            run = functools.partial(narrowed.report, **options, progress=False)
+            run = functools.partial(narrowed.report, **options, title=title, progress=False)
         else:
             narrowed, request = self._read(session, statistic, body)
             plan, columns = narrowed.plan([request]), len(request.columns)
@@ -427,15 +428,17 @@ class Service:
                 raise InvalidArgument(name, "left out of a request to a server", "given", fix)
         return narrowed, request
 
-    def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any]]:
+    def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any], str | None]:
+        """The session on the rows that a report is about, its options, and its title."""
         parts = read_object("the request", body, ("where", "options"))
         options = dict(read_object("options", parts.get("options", {}), REPORT_OPTIONS))
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given, such as 1", "nothing")
-        for name in ("title", "target"):
+        for name, kind in (("title", str), ("target", str), ("correlations", bool), ("columns", list)):
             if options.get(name) is not None:
-                checks.instance(name, options[name], str, "a text")
-        return narrow(session, parts.get("where", [])), options
+                checks.instance(name, options[name], kind, REPORT_KINDS[kind])
+        options = {"delta": DELTA, **{name: value for name, value in options.items() if value is not None}}
+        return narrow(session, parts.get("where", [])), options, options.pop("title", None)
 
     def _admit(self, name: str) -> None:
         """Refuse releases while the server shuts down or the data set is paused."""

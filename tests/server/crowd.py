@@ -1,0 +1,230 @@
+"""Kill server processes while many analysts ask, and check that nothing is charged twice, lost or answered for free.
+
+    python -m tests.server.crowd --kills 200 --analysts 50                 # SQLite
+    python -m tests.server.crowd --kills 200 --analysts 50 --postgres      # PostgreSQL, which is restarted too
+
+Analysts send requests with keys, again and again until each has an end (answered, withheld or refused), to whichever
+server process is alive. Meanwhile processes are killed with SIGKILL and started again. At the end:
+
+- no answer without its debit, no debit twice for one key, and no more debits than keys;
+- every answer that a client has seen is stored, unchanged;
+- the budget is not exceeded, and the chain of the ledger is intact.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import multiprocessing
+import os
+import random
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import uvicorn
+
+from uptack.ledger import Ledger
+from uptack.server.app import ENVIRONMENT, app_from_environment
+from uptack.server.config import DatasetConfig, ServerConfig
+from uptack.server.release_store import ReleaseStore
+from uptack.server.service import open_dataset
+from uptack.wire import answers
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["uptack.server.app", "uptack.statistics", "uptack.discrete", "uptack.table.engine.table"])
+
+
+def serve_on(port: int, config: str) -> None:
+    """A server process, with everything imported by the process that it was forked from."""
+    os.environ[ENVIRONMENT] = config
+    uvicorn.run(app_from_environment(), host="127.0.0.1", port=port, log_level="error", access_log=False)
+
+
+def free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return int(held.getsockname()[1])
+
+
+class Servers:
+    """Server processes that are started again when they die."""
+
+    def __init__(self, config: ServerConfig, count: int) -> None:
+        self._config = answers.dumps(config)
+        self.ports = [free_port() for _ in range(count)]
+        self._processes = [self._start(port) for port in self.ports]
+
+    def _start(self, port: int) -> Any:
+        process = FORKS.Process(target=serve_on, args=(port, self._config), daemon=True)
+        process.start()
+        return process
+
+    def kill(self, place: int) -> None:
+        """Kill a process at once, and start another."""
+        self._processes[place].kill()
+        self._processes[place].join()
+        self._processes[place] = self._start(self.ports[place])
+
+    def ready(self) -> int:
+        """How many processes answer."""
+        count = 0
+        for port in self.ports:
+            with contextlib.suppress(httpx.TransportError):
+                count += httpx.get(f"http://127.0.0.1:{port}/ready", timeout=2).status_code == 200
+        return count
+
+    def stop(self) -> None:
+        """Kill all processes."""
+        for process in self._processes:
+            process.kill()
+            process.join()
+
+
+class Analyst(threading.Thread):
+    """Sends requests, each with a key, until it has an end, whatever happens to the servers."""
+
+    def __init__(self, name: str, token: str, ports: list[int], stop: threading.Event, seed: int) -> None:
+        super().__init__(daemon=True)
+        self.seen: dict[str, tuple[str, Any]] = {}
+        self.analyst, self._ports, self._stop_asking = name, ports, stop
+        self._headers, self._random = {"Authorization": f"Bearer {token}"}, random.Random(seed)
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        number = 0
+        while not self._stop_asking.is_set():
+            number += 1
+            key = f"{self.analyst}-{number}"
+            body = {"columns": ["x"], "options": {"epsilon": f"1/{self._random.randint(400, 1000)}"}}
+            self.seen[key] = self._finish(key, body)
+
+    def _finish(self, key: str, body: Any) -> tuple[str, Any]:
+        while True:
+            port = self._random.choice(self._ports)
+            headers = {**self._headers, "Idempotency-Key": key}
+            try:
+                reply = httpx.post(
+                    f"http://127.0.0.1:{port}/api/datasets/t/releases/count", json=body, headers=headers, timeout=30
+                )
+                content = reply.json()
+            except (httpx.TransportError, ValueError):
+                time.sleep(0.05)
+                continue
+            if reply.status_code in (200, 409) and content.get("state") != "running":
+                return content.get("state", "refused"), content.get("result")
+            if reply.status_code >= 500 and reply.status_code != 503:
+                return f"HTTP {reply.status_code}", None
+            time.sleep(0.05)
+
+
+def run(
+    kills: int, analysts: int, place: str, folder: Path, restart: Any = None, every: int = 2, processes: int = 2
+) -> dict[str, Any]:
+    """Kill, ask, and check. Raises AssertionError if anything was charged twice, lost or answered for free."""
+    rng = np.random.default_rng(1)
+    pq.write_table(pa.table({"x": rng.random(2000) < 0.3}), folder / "t.parquet")
+    dataset = DatasetConfig("t", str(folder / "t.parquet"), 2, seconds=0.05)
+    config = ServerConfig((dataset,), place, requests_per_second=1e6)
+    store = ReleaseStore(place)
+    open_dataset(dataset, store)
+    stop, servers = threading.Event(), Servers(config, processes)
+    try:
+        crowd = [Analyst(f"a{i}", store.issue(f"a{i}", "analyst"), servers.ports, stop, i) for i in range(analysts)]
+        for one in crowd:
+            one.start()
+        chance = random.Random(7)
+        for number in range(kills):
+            deadline = time.monotonic() + 60
+            while servers.ready() < processes and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(chance.uniform(0.05, 0.6))
+            servers.kill(number % processes)
+            if restart is not None and number % every == every // 2:
+                restart()
+        stop.set()
+        for one in crowd:
+            one.join(120)
+        assert not any(one.is_alive() for one in crowd), "an analyst waits for ever"
+    finally:
+        servers.stop()
+    return check(store, Ledger(place, dataset="t"), crowd)
+
+
+def check(store: ReleaseStore, ledger: Ledger, crowd: list[Analyst]) -> dict[str, Any]:
+    """What must hold at the end."""
+    records = {(one.analyst, one.key): one for one in store.listed(limit=1_000_000)}
+    debits = Counter(line.analyst for line in ledger.history())
+    states: Counter[str] = Counter()
+    for one in crowd:
+        answered = 0
+        for key, (state, result) in one.seen.items():
+            states[state] += 1
+            if state != "answered":
+                continue
+            answered += 1
+            record = records[one.analyst, key]
+            assert record.state == "answered", "an answer that was seen is not stored"
+            made = answers.loads(record.answer).to_dict()
+            assert json.loads(json.dumps(made)) == result, "a stored answer differs from the one that was seen"
+        started = sum(state in ("answered", "withheld") for state, _ in one.seen.values())
+        assert answered <= debits[one.analyst] <= started, (one.analyst, answered, debits[one.analyst], started)
+    assert ledger.verify(), ledger.verify()
+    assert ledger.spent() <= ledger.budget
+    failures = {state: count for state, count in states.items() if state.startswith("HTTP")}
+    assert not failures, failures
+    return {
+        "states": dict(states),
+        "debits": sum(debits.values()),
+        "spent": str(ledger.spent()),
+        "chain": str(ledger.verify()),
+    }
+
+
+def crash_postgres(folder: Path) -> None:
+    """Restart PostgreSQL as after a crash, without a checkpoint."""
+    import pgserver
+
+    command = [str(Path(pgserver.__file__).parent / "pginstall" / "bin" / "pg_ctl"), "-D", str(folder), "-w"]
+    owner = folder.owner()
+    as_owner = [] if os.getuid() else ["setpriv", f"--reuid={owner}", "--clear-groups"]
+    subprocess.run([*as_owner, *command, "-m", "immediate", "restart", "-l", str(folder / "log")], check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--analysts", type=int, default=50)
+    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder, start = Path(name), time.monotonic()
+        if options.postgres:
+            import pgserver
+
+            database = pgserver.get_server(folder / "pg", cleanup_mode="delete")
+            url = database.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
+            made = run(options.kills, options.analysts, url, folder, lambda: crash_postgres(folder / "pg"), every=40)
+            database.cleanup()
+        else:
+            made = run(options.kills, options.analysts, str(folder / "store.db"), folder)
+        made |= {"kills": options.kills, "analysts": options.analysts, "seconds": round(time.monotonic() - start)}
+    print(json.dumps(made, indent=2))
+    if options.json:
+        options.json.write_text(json.dumps(made))
+
+
+if __name__ == "__main__":
+    main()

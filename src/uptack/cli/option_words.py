@@ -17,13 +17,13 @@ SINGLE = {"classes": "class", "equals": "equals"}
 
 OF_SESSION = {
     name: f"--{name.replace('_', '-')}" for name in ("adjacency", "rows_per_person", "person", "missing", "noun")
-} | {"types": "--type"}
-"""Options of the session, which all commands have."""
+} | {"types": "--type", "output": "--output"}
+"""Options of the session, which all commands have, and the file that a report is written to."""
 
 GIVEN = re.compile(r"""(?<![\w.-])(\w+)=(\([^()]*\)|\[[^][]*\]|'[^']*'|-?\d[\w.+-]*(?<![.])|(?![\w.'"([{]))""")
 """An option with a value that can be written down, or with none, as in `epsilon=1` and `person=`."""
 
-BOTH = re.compile(r"\b\w+=(?:\{[^{}]*\}|\([^()]*\)) \((--[^()]*)\)")
+BOTH = re.compile(r"\b\w+=(?:\{[^{}]*\}|\([^()]*\))? \((--[^()]*)\)")
 """An option in Python, and in parentheses on a command line."""
 
 
@@ -47,6 +47,8 @@ def in_options(error: Exception) -> str:
     "--at-most must be left out without --person, got 3. Such as --group a --group 'b c'."
     >>> in_options(ValueError("Pass classes=('no', 'yes') (--class no --class yes)."))
     'Pass --class no --class yes.'
+    >>> in_options(ValueError("It is declared with types= (--type), or in the schema."))
+    'It is declared with --type, or in the schema.'
     >>> in_options(ValueError("colour=1, uptack.open(..., noun=...) and --type age=integer"))
     'colour=1, uptack.open(..., noun=...) and --type age=integer'
     """

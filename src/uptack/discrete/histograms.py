@@ -307,7 +307,7 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     failing = checks.delta("delta", delta)
     if failing == 0:
         fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 for unknown categories."
-        raise InvalidArgument("edges", "given, or keys, where δ is 0", "neither", fix)
+        raise InvalidArgument("edges", "given, or keys=, where δ is 0", "neither", fix)
     for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
         if value != wanted:
             raise InvalidArgument(name, f"{wanted!r} where neither edges nor keys are given", checks.describe(value))

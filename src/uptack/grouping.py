@@ -37,12 +37,12 @@ from uptack.table.values.entrance import field, indexed
 from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
-"""The part of ε that buys a list of groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
+"""The part of ε that finds the groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
 DEPENDENT = (
-    "An interval for the population takes rows to be independent of each other, also those of one person; with person= "
-    "it is about people."
+    "Intervals for the population assume that all rows are independent, including rows of one person; with person= "
+    "they are about people."
 )
-"""What a reader of a group must know where people have several rows: the statistic is asked about single rows."""
+"""A note for groups if people may have several rows: the statistic treats rows as independent."""
 Reply = Release[Any] | NoReply
 __all__ = ["Groups", "per_group"]
 
@@ -71,8 +71,11 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
     def __repr__(self) -> str:
         if len(self) > LONG:
             return self.table().text()
-        shown = [f"{group!r}: {_shown(reply.value) if reply else '⊥'}" for group, reply in self.items()]
-        return lines(f"Groups({{{', '.join(shown)}}})")
+        values = {group: reply.value if reply else "⊥" for group, reply in self.items()}
+        texts = [repr(v) if isinstance(v, str) and self[group] else str(v) for group, v in values.items()]
+        return lines(
+            f"Groups({{{', '.join(f'{group!r}: {text}' for group, text in zip(values, texts, strict=True))}}})"
+        )
 
     def figures(self, ends: Ends = None) -> list[Record]:
         """The figures of every group, with their intervals; a line without a value where there is no reply."""
@@ -81,7 +84,7 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
     def plot(self, ax: Any = None, *, interval: Ends = None, **style: Any) -> Any:
         """One dot per group, with its interval where it has one; ⊥ beside the name of a group without a reply.
 
-        Every group has one number for that. Further arguments go to matplotlib's `plot`. Returns the axes. It needs
+        Every group must have one number. Further arguments go to matplotlib's `plot`. Returns the axes. It needs
         matplotlib: `pip install "uptack[plots]"`.
         """
         lines = self.figures()
@@ -96,18 +99,14 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
         return {"groups": list(self), "replies": [reply.to_dict() for reply in self.values()]} | sizes
 
 
-def _shown(value: object) -> str:
-    return repr(value) if isinstance(value, str) else str(value)
-
-
 # ------------------------------------------------------------------------------------------------------------- budget
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Who gets what, worked out before any data is read: the choice of g, the list of groups, and all answers.
+    """The budget of every stage, computed before any data is read: the choice of g, the list of groups, all answers.
 
-    `public` are the groups where they are public. `stated` is g where it need not be chosen.
+    `public` are the groups, if they are public. `stated` is g, if it need not be chosen.
     """
 
     adjacency: Adjacency
@@ -118,9 +117,9 @@ class _Plan:
     limit: CellLimit | None = None
 
     def each(self, groups: int) -> Privacy:
-        """What a group may cost, for one row or person added or removed, where each person is in so many groups.
+        """The budget of a group, for one row or person added or removed, if each person is in so many groups.
 
-        With h = `rows_per_person`, twice that where rows or people are replaced, and g groups: ε' = ε/(g·h) and
+        With h = `rows_per_person`, twice that if rows or people are replaced, and g groups: ε' = ε/(g·h) and
         δ' = δ/g/(1 + e^ε' + ... + e^((h-1)ε')). That is (ε, δ) for all of them (`uptack.privacy.cost`, Disjoint).
         """
         relation = self.adjacency
@@ -151,7 +150,16 @@ def _plan(
     """The budget of every stage. A statistic that needs δ of its own (`own_delta`) gets half of it beside a list."""
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
-    limit, stated = limited(groups_per_person, eps, public, relation)
+    if groups_per_person is not None and not relation.person:
+        fix = "A row is in one group."
+        raise InvalidArgument("groups_per_person", "left out without person=", checks.describe(groups_per_person), fix)
+    choice = CellLimit.of(eps * CHOICE, None if public is None else len(public))
+    chosen = groups_per_person is None and relation.person and not choice.free
+    limit, stated = (
+        (choice, None)
+        if chosen
+        else (None, check_groups_per_person(1 if groups_per_person is None else groups_per_person))
+    )
     left = eps if limit is None else eps - limit.epsilon
     if public is not None:
         return _Plan(relation, Privacy(left, dlt, relation), None, public, stated, limit)
@@ -161,19 +169,6 @@ def _plan(
     own = dlt / 2 if own_delta else Fraction(0)
     answers, listing = Privacy(left * (1 - part), own, relation), Privacy(left * part, dlt - own, relation)
     return _Plan(relation, answers, listing, None, stated, limit)
-
-
-def limited(
-    groups_per_person: Any, epsilon: Fraction, public: Sequence[Hashable] | None, relation: Adjacency
-) -> tuple[CellLimit | None, int | None]:
-    """In how many groups one person counts: how that is chosen, or the number itself."""
-    if groups_per_person is not None and not relation.person:
-        fix = "A row is in one group."
-        raise InvalidArgument("groups_per_person", "left out without person=", checks.describe(groups_per_person), fix)
-    if groups_per_person is not None:
-        return None, check_groups_per_person(groups_per_person)
-    limit = CellLimit.of(epsilon * CHOICE, None if public is None else len(public))
-    return (limit, None) if relation.person and not limit.free else (None, 1)
 
 
 # --------------------------------------------------------------------------------------------------------- the function
@@ -218,11 +213,11 @@ def per_group(
     added or removed rows: h = `rows_per_person`, or twice that under SUBSTITUTE, where a replaced row may change its
     group. With ε' = ε/h and δ' = δ/(1 + e^ε' + ... + e^((h-1)ε')) the answers for all public groups together are
     (ε, δ)-private, whatever the number of groups (`uptack.privacy.cost`, Disjoint). f is run at these parameters: what
-    is asked for is what it costs. (It would not be enough that f is ε-private for h rows per person in each group: a
+    is requested is what it costs. (It would not be enough that f is ε-private for h rows per person in each group: a
     person with one row in each of h groups could lose ε in each.)
 
-    f is asked about single rows, so an interval that it makes for the population takes them to be independent, and the
-    reply says so. With `person=` intervals are about people.
+    f sees rows, not people, so its intervals for the population assume independent rows, and the reply says so.
+    With `person=` intervals are about people.
 
     **Unknown groups** (`groups=None`) need δ. A `share` of ε pays for a list of the groups whose noisy number of rows
     reaches a cutoff (`uptack.discrete.categories.Screen`), which is (share·ε, δ)-private. f gets the rest of ε. The
@@ -258,18 +253,23 @@ def per_group(
     g = 1
     if relation.person:
         data = data if plan.public is None else data.among(plan.public)
-        g = plan.stated or _chosen(plan.limit, data, relation, bits)
+        if plan.limit is not None:
+            account = Account.open("groups of a person", plan.limit.epsilon, adjacency=relation, entropy=bits)
+        g = plan.stated or plan.limit.choose(data.groups.per_person, account)  # type: ignore[union-attr]
         data = data.within(g)
     each, screen = plan.each(g), None if plan.listing is None else plan.screen(g)
     sizes = None if screen is None else frequent(screen, data.sizes(), bits)
-    chosen = plan.public or sorted(sizes.value if sizes else (), key=_order)
+    by_value = [(group if isinstance(group, tuple) else (group,), group) for group in (sizes.value if sizes else ())]
+    chosen = plan.public or [group for _, group in sorted(by_value, key=lambda pair: [*map(in_order, pair[0])])]
     replies = {
         group: _noted(_run(f, data.rows(group), each, options, bits), relation) for group in track(chosen, "groups")
     }
     tree = _loss(plan.limit, sizes, replies.values(), g)
     name = getattr(f, "__name__", "statistic").replace("_", " ")
     how = f"{name} per group" + (f" (unknown groups, cutoff {screen.cutoff})" if screen else "")
-    notes = (*_membership(relation, g, plan), *(_listed(screen.cutoff, relation) if screen else ()))
+    notes = _membership(relation, g, plan)
+    if screen:
+        notes += (f"Groups with fewer than about {screen.cutoff:,} {relation.unit} are not listed.",)
     return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private, notes)
 
 
@@ -284,14 +284,14 @@ def _run(
 
 
 def _noted(reply: Reply, relation: Adjacency) -> Reply:
-    """The reply of a group, which says what its interval takes for granted."""
+    """The reply of a group, with a note on what its interval assumes."""
     if relation.person or relation.rows_per_person == 1 or not isinstance(reply, Release) or reply.noise is None:
         return reply
     return replace(reply, notes=(*reply.notes, DEPENDENT))
 
 
 def _membership(relation: Adjacency, g: int, plan: _Plan) -> tuple[str, ...]:
-    """In how many groups people count."""
+    """A note on the number of groups in which people count."""
     if not relation.person or (plan.public is not None and len(plan.public) <= g):
         return ()
     groups = "the group" if g == 1 else f"the {g} groups"
@@ -299,26 +299,9 @@ def _membership(relation: Adjacency, g: int, plan: _Plan) -> tuple[str, ...]:
     return (f"Each person counts in {groups} with most of her rows{how}.",)
 
 
-def _listed(cutoff: int, relation: Adjacency) -> tuple[str, ...]:
-    """Which groups are not listed."""
-    return (f"Groups with fewer than about {cutoff:,} {relation.unit} are not listed.",)
-
-
-def _chosen(limit: CellLimit | None, data: Grouped, relation: Adjacency, bits: Entropy) -> int:
-    """In how many groups one person counts, if it is not stated."""
-    assert limit is not None
-    account = Account.open("groups of a person", limit.epsilon, adjacency=relation, entropy=bits)
-    return limit.choose(data.groups.per_person, account)
-
-
-def _order(group: Hashable) -> list[Any]:
-    """The order of groups: that of their values, column by column."""
-    return [in_order(part) for part in (group if isinstance(group, tuple) else (group,))]
-
-
 @dataclass(frozen=True, eq=False)
 class _PickedRows:
-    """Plain data as an argument of a table that says where each row is: a group gets its rows in the form of all."""
+    """Plain data whose rows are selected by a column of places, so that a group gets its rows in the same form."""
 
     data: Any
     table: MemoryTable
@@ -329,7 +312,7 @@ class _PickedRows:
 
 
 PLACE = "place"
-"""The name of the column that says where a row is."""
+"""The name of the column with the place of each row."""
 
 
 def grouped(x: Any, by: Any) -> Grouped:
@@ -344,7 +327,7 @@ def grouped(x: Any, by: Any) -> Grouped:
 
 
 def _within(reply: Any, each: Privacy) -> Reply:
-    """The reply of a statistic that kept to its budget: else the theorem does not hold."""
+    """The reply, if it is within its budget: else the theorem does not hold."""
     if isinstance(reply, Release | NoReply):
         price = reply.privacy
         if isinstance(price, Privacy) and price.adjacency == each.adjacency and price <= each:

@@ -9,7 +9,7 @@ import numpy as np
 from tests.helpers import people_column
 from uptack.mechanisms.inverse_sensitivity import Boxes, Refusal
 from uptack.noise import MachineNumbers
-from uptack.statistics import means, quantiles, quartile_means, scales
+from uptack.statistics import order_statistics, quantiles
 
 VALUES = (1.0, 3.0, 7.0)
 LATTICE = MachineNumbers(3, 2)
@@ -48,19 +48,19 @@ FOLLOWING = {
     "median": quantiles.statistic(HALF),
     "quartile": quantiles.statistic(Fraction(1, 4)),
     "quantile 9/10": quantiles.statistic(Fraction(9, 10)),
-    "trimmed mean": means._trimmed(Fraction(1, 4)),
-    "trimmed mean 2/5": means._trimmed(Fraction(2, 5)),
-    "winsorized mean": means._winsorized(Fraction(1, 4)),
-    "midhinge": quartile_means._midhinge(),
-    "trimean": quartile_means._trimean(),
-    "iqr": scales.statistic(Fraction(1, 4), Fraction(3, 4)).near,
-    "interquantile range": scales.statistic(HALF, Fraction(3, 5)).near,
+    "trimmed mean": order_statistics._trimmed(Fraction(1, 4)),
+    "trimmed mean 2/5": order_statistics._trimmed(Fraction(2, 5)),
+    "winsorized mean": order_statistics._winsorized(Fraction(1, 4)),
+    "midhinge": order_statistics._midhinge(),
+    "trimean": order_statistics._trimean(),
+    "iqr": order_statistics.range_between(Fraction(1, 4), Fraction(3, 4)).near,
+    "interquantile range": order_statistics.range_between(HALF, Fraction(3, 5)).near,
 }
 """Statistics whose ranks may follow a secret number of people."""
 
 STATISTICS = FOLLOWING | {
-    "iqr": scales.statistic(Fraction(1, 4), Fraction(3, 4)),
-    "interquantile range": scales.statistic(Fraction(1, 10), Fraction(9, 10)),
+    "iqr": order_statistics.range_between(Fraction(1, 4), Fraction(3, 4)),
+    "interquantile range": order_statistics.range_between(Fraction(1, 10), Fraction(9, 10)),
 }
 
 

@@ -14,8 +14,8 @@ from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, decay
 from uptack.noise import SeededEntropy
 from uptack.statistics import frames
 from uptack.statistics.frames import Tails, cell_weight, cells, sides
+from uptack.statistics.means import fourth_powers
 from uptack.statistics.moments import count_weight, diameter, in_frame, sensitivity, shown_rows, whole_numbers
-from uptack.statistics.variances import fourth_powers
 from uptack.table.arguments import as_column
 from uptack.table.unit import U as UNIT
 

@@ -17,7 +17,7 @@ from uptack.mechanisms.plausible_range import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy, coins
 from uptack.noise.coins import pick
 from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
-from uptack.statistics import scales
+from uptack.statistics import order_statistics
 from uptack.table.arguments import as_column
 
 LATTICE = MachineNumbers(3, 2)
@@ -164,7 +164,7 @@ def test_the_guarantee_of_k_steps():
 # ------------------------------------------------------------------------------------------------- ⊥ as a candidate
 
 FEW = (-3.0, 0.0, 1.0, 4.0)
-FOLLOWING = PEOPLES | {"mad": scales._deviation()}
+FOLLOWING = PEOPLES | {"mad": order_statistics._deviation()}
 
 
 def outside(shells, mine, k):
@@ -253,7 +253,7 @@ def test_people_with_two_rows_come_and_go(name):
 
 
 def test_the_usual_ranks_of_a_range_do_not_follow():
-    usual = scales.statistic(Fraction(1, 4), Fraction(3, 4))
+    usual = order_statistics.range_between(Fraction(1, 4), Fraction(3, 4))
     moves = {}
     for statistic in (usual, usual.near):
         three, four = (
@@ -281,7 +281,7 @@ def test_ranks_of_a_noisy_number_of_rows_with_a_refusal_that_follows_the_true_on
 def test_a_steady_range_is_within_a_rank_of_the_usual_one():
     for low, high in itertools.combinations([Fraction(k, 12) for k in range(1, 12)], 2):
         for n in range(1, 80):
-            (a, b), (c, d) = scales.steady_ranks(low, high, n), spread_ranks(low, high, n)
+            (a, b), (c, d) = order_statistics.steady_ranks(low, high, n), spread_ranks(low, high, n)
             assert a == c
             assert a <= b <= n
             assert abs(b - d) <= 1

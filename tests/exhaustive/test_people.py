@@ -26,8 +26,8 @@ from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
 from uptack.reach.interquantile_range import PeopleRange
 from uptack.statistics.frames import ColumnFrame
+from uptack.statistics.means import std, variance
 from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
-from uptack.statistics.variances import std, variance
 from uptack.table.arguments import as_column
 from uptack.table.ids import Owners
 from uptack.table.memory.order import searched

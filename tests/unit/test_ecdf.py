@@ -10,7 +10,7 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace, SeededEntropy
-from uptack.statistics.ecdf import RunningNoise
+from uptack.statistics.ecdf import RunningNoise, error_bound
 
 X = np.random.default_rng(3).lognormal(size=20_000)
 MADE = ut.ecdf(X, epsilon=1, entropy=SeededEntropy(1)).value
@@ -103,10 +103,11 @@ def test_the_band_holds_where_rows_of_a_person_are_copies():
 def test_the_largest_deviation_has_the_law_that_is_computed(noise):
     entropy, runs = SeededEntropy(3), 1000
     largest = np.array([max(np.abs(a).max(), np.abs(b).max()) for a, b in (noise.draw(entropy) for _ in range(runs))])
-    for z in {noise.bound(Fraction(1, 2)), noise.bound(Fraction(1, 10)), max(noise.bound(Fraction(1, 2)) // 2, 1)}:
+    half = error_bound(noise, Fraction(1, 2))
+    for z in {half, error_bound(noise, Fraction(1, 10)), max(half // 2, 1)}:
         assert stats.binomtest(int((largest <= z).sum()), runs, noise.within(z)).pvalue > FALSE_ALARM
     wrong = RunningNoise(noise.lower, noise.upper, noise.block, noise.scale * Fraction(13, 10))
-    z = noise.bound(Fraction(1, 2))
+    z = error_bound(noise, Fraction(1, 2))
     assert stats.binomtest(int((largest <= z).sum()), runs, wrong.within(z)).pvalue < FALSE_ALARM
 
 
@@ -114,7 +115,7 @@ def test_one_step_is_the_integer_laplace_law():
     law, one = IntegerLaplace(Fraction(5, 2)), RunningNoise(1, 0, 1, Fraction(5, 2))
     for z in range(8):
         assert one.within(z) == pytest.approx(sum(law.pmf(k) for k in range(-z, z + 1)), rel=1e-12)
-    assert one.bound(Fraction(1, 20)) == law.cutoff(Fraction(1, 40)) - 1
+    assert error_bound(one, Fraction(1, 20)) == law.cutoff(Fraction(1, 40)) - 1
 
 
 @pytest.mark.parametrize("bins", [2, 3, 10, 80, 1000])

@@ -24,7 +24,7 @@ from uptack.densities.caratheodory import (
     moment_sums,
     moments,
 )
-from uptack.densities.fourier import _FourierPlan, _informative, fourier_density
+from uptack.densities.fourier import _best_degree, _FourierPlan, _informative, fourier_density
 from uptack.exact import working
 from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
@@ -230,15 +230,14 @@ def test_the_printed_scale_of_laplace_noise_is_turned_over():
 @pytest.mark.parametrize(("kind", "rate"), [("caratheodory", -4 / 3), ("laplace", -8 / 7)])
 def test_the_default_degree(kind, rate):
     plan = _FourierPlan(kind, 1, Fraction(1), SUBSTITUTE)
-    degrees = [plan.degree(10**k, None) for k in range(3, 8)]
+    degrees = [_best_degree(plan, 10**k) for k in range(3, 8)]
     assert degrees == sorted(degrees)
     assert degrees[0] < degrees[-1] / 5
     for n, m in zip((10**k for k in range(3, 6)), degrees, strict=False):
         assert plan.error(m, n) == min(plan.error(j, n) for j in range(1, 130))
     fall = math.log10(plan.error(degrees[-1], 10**7) / plan.error(degrees[-2], 10**6))
     assert fall == pytest.approx(rate, abs=0.04)
-    assert _FourierPlan(kind, 1, Fraction(1, 100), SUBSTITUTE).degree(10**4, None) < plan.degree(10**4, None)
-    assert plan.degree(10**4, 33) == 33
+    assert _best_degree(_FourierPlan(kind, 1, Fraction(1, 100), SUBSTITUTE), 10**4) < _best_degree(plan, 10**4)
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])
@@ -254,7 +253,7 @@ def test_an_error_that_is_bounded_bounds_the_error():
     law, n = stats.norm(0.5, 1 / 20), 3000
     grid = np.linspace(0, 1, 2001)
     plan = _FourierPlan("caratheodory", 1, Fraction(1), SUBSTITUTE)
-    degree, errors = plan.degree(n, None), []
+    degree, errors = _best_degree(plan, n), []
     for seed in range(12):
         x = law.rvs(n, random_state=seed)
         value = fourier_density(x, 1, low=0, high=1, degree=degree, entropy=SeededEntropy(seed)).value

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import uptack as ut
 from tests.helpers import CountingEntropy, assert_fits
 from uptack.account import AssumptionFailed
-from uptack.discrete.categories import Capped, Screen, numbered
+from uptack.discrete.categories import Capped, Screen
 from uptack.discrete.histograms import count, histogram
 from uptack.grouping import DEPENDENT, grouped, per_group
 from uptack.noise import IntegerLaplace
@@ -28,11 +28,17 @@ from uptack.release import Advice, NoReply, Release
 from uptack.table.memory.groups import MemoryGroups
 from uptack.table.opening import open_table
 from uptack.table.reads import Grouped
+from uptack.table.values.entrance import field
 
 NAN = float("nan")
 HUGE = 10**6  # an ε at which the noise is 0
 
 # ------------------------------------------------------------------------------------------------- how values are read
+
+
+def numbered(name, column):
+    """The categories of a column, and the number of each row's."""
+    return field(name, column, "a one-dimensional column of categories").codes()
 
 
 @pytest.mark.parametrize(

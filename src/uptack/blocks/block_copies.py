@@ -24,6 +24,7 @@ from __future__ import annotations
 import copy
 import datetime as dt
 import math
+import operator
 import pickle
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -49,7 +50,7 @@ def library(data: Any) -> str:
 
 
 def number_of_rows(data: Any) -> int:
-    """How many rows a table has, of a kind from which rows can be picked by position."""
+    """The number of rows of a table, of a type whose rows can be selected by position."""
     array = isinstance(data, np.ndarray) and data.ndim > 0
     pandas = library(data) == "pandas" and hasattr(data, "iloc")
     polars = library(data) == "polars" and hasattr(data, "__len__")
@@ -60,7 +61,7 @@ def number_of_rows(data: Any) -> int:
 
 
 def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> list[Parcel]:
-    """What builds each block. `shipped` ones hold no other rows, so that they can be sent to another interpreter."""
+    """Functions that build the blocks. `shipped` ones hold no other rows, and can be sent to another interpreter."""
     if library(data) == "polars":
         return [_unpolarised(data, rows) for rows in blocks]
     made = [partial(fresh, data, rows) for rows in blocks]
@@ -69,14 +70,10 @@ def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> l
 
 def _ready(parcel: Parcel) -> Parcel:
     try:
-        return partial(_same, parcel())
+        return partial(operator.itemgetter(0), (parcel(),))  # which can be pickled
     except BaseException:  # a row's own methods
         interrupts.check()
         return _nothing
-
-
-def _same(block: Any) -> Any:
-    return block
 
 
 def _nothing() -> Any:

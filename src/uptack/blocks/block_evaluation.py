@@ -1,11 +1,11 @@
 """Random blocks of rows, and any function of the rows in each of them.
 
-**Lemma.** Let each row be in t blocks, chosen without a look at the data, and let each result be a function of the rows
+**Lemma.** Let each row be in t blocks, chosen independently of the data, and let each result be a function of the rows
 of its block alone. Then one person with up to g rows changes at most t·g of the m results: neighbours stay neighbours,
 with a factor of t·g and with the number of results fixed. Under SUBSTITUTE the blocks are of equal size; under
-ADD_REMOVE each row chooses its blocks by itself, so that the choices of all other rows stay what they were.
+ADD_REMOVE the blocks of each row are drawn independently, so those of all other rows stay the same.
 
-That a result is a function of its block's rows alone is not left to f:
+It does not depend on f that a result is a function of its block's rows alone:
 
 - *What f sees* is built from the rows of its block and the declared types alone (`uptack.blocks.block_copies`): fresh
   copies in a random order, without anything that the whole table decides.
@@ -15,24 +15,21 @@ That a result is a function of its block's rows alone is not left to f:
   its own.
 - *What f leaves*: one plain value (`uptack.blocks.block_evaluation`). A block on which f raises anything, ends or
   crashes its process, takes longer than `timeout` seconds, or returns what can't be used (NaN, another shape, something
-  unhashable, an object of a class of one's own) counts as if f had returned a fixed value, and nobody is told. What it
-  prints, warns of or logs is lost.
+  unhashable, an object of a user's class) counts as if f had returned a fixed value, silently. What it prints, warns of
+  or logs is lost.
 
-*What f must keep to.* It must not fetch data from elsewhere: from files, the network, other processes, or variables
-that hold the table. How long f takes is not hidden, and `timeout` is by the clock: choose it far above what f needs.
-With `trusted=True` f runs in this process, which is faster, and must also keep no state and come to an end.
+*What f must not do.* It must not read data from elsewhere: from files, the network, other processes, or variables that
+hold the table. The running time of f is not hidden, and `timeout` is wall-clock time: choose it far above what f needs.
+With `trusted=True` f runs in this process, which is faster, and must also keep no state and terminate.
 
-f may be a list of functions, as of several analysts who don't talk to each other: block i goes to number i, and to the
-first again after the last.
+f may be a list of functions, for example of several independent analysts: block i goes to function i, starting again
+after the last.
 
-What f may return, in a form in which it crosses from one process to another: plain values, and nothing that runs.
-
-A number or vector is its bytes. An outcome is written as text, with a name for its type: None, truth values, integers,
-floats, texts, bytes, Decimals, fractions, dates, times, durations, and tuples and frozensets of these. An object of a
-subclass counts as one of the class. Anything else is no outcome. Reading an answer can't run code, and takes time in
-proportion to its length.
-
-Outcomes that are equal look alike: Decimals lose trailing zeros, moments are told in UTC, sets have a fixed order.
+f returns plain values, in a form that is sent from one process to another. A number or vector is its bytes. An outcome
+is written as text, with a name for its type: None, truth values, integers, floats, texts, bytes, Decimals, fractions,
+dates, times, durations, and tuples and frozensets of these. An object of a subclass counts as one of the class.
+Anything else is not an outcome. Reading an answer can't run code, and takes time in proportion to its length. Equal
+outcomes look alike: Decimals lose trailing zeros, times are in UTC, sets have a fixed order.
 """
 
 from __future__ import annotations
@@ -53,12 +50,13 @@ from numpy.typing import NDArray
 
 from uptack import checks, interrupts
 from uptack.blocks.block_copies import Indices, library, parcels
-from uptack.blocks.partition import block_rows
+from uptack.blocks.partition import rows_of
 from uptack.blocks.process_isolation import FORKS, Job, apart
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import outcome
 from uptack.progress import track
+from uptack.table.arguments import Owned
 
 Function = Callable[[Any], Any]
 Functions = Function | Sequence[Function]
@@ -124,12 +122,9 @@ FORMS: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     dt.datetime: (_moment, lambda parts: dt.datetime(*parts[:7]).replace(tzinfo=dt.UTC if parts[7] else None)),
     dt.date: (lambda value: [value.year, value.month, value.day], lambda parts: dt.date(*parts)),
     dt.time: (_time, lambda parts: dt.time(*parts)),
-    dt.timedelta: (
-        lambda value: [value.days, value.seconds, value.microseconds],
-        lambda parts: dt.timedelta(*parts),
-    ),
+    dt.timedelta: (lambda value: [value.days, value.seconds, value.microseconds], lambda parts: dt.timedelta(*parts)),
 }
-"""How a value of each type is written, and read again. A subclass comes before its class."""
+"""How a value of each type is written and read. A subclass comes before its class."""
 READERS = {kind.__name__: read for kind, (_, read) in FORMS.items()}
 
 
@@ -219,7 +214,8 @@ def evaluate(
     [0.25, -1.0, 0.5]
     """
     limit = float(checks.positive("timeout", timeout))
-    data, blocks = block_rows(data, blocks)
+    if isinstance(data, Owned):
+        data, blocks = data.data, rows_of(blocks, data.whose.codes)
     runs = [functools.partial(_answer, one, accept) for one in functions(f, workers)]
     built = parcels(data, blocks, shipped=not FORKS and not trusted)
     jobs = [Job(run, parcel) for run, parcel in zip(itertools.cycle(runs), built, strict=False)]

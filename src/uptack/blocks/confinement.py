@@ -10,7 +10,7 @@ runs f, a worker gives up the right, for itself and for all that it starts. Noth
   is no Landlock, so are signals to any process but the worker itself and its group.
 - *A death signal* (Linux): a worker ends with its keeper, and a keeper with the process that waits.
 
-Each is asked for, and not missed where the system refuses: then f can signal whatever its user can, and
+Each is optional. If the system refuses, f can signal whatever its user can, and
 `uptack.blocks.process_isolation` only sees to it that the release ends. `confine` says whether signals are refused.
 """
 

@@ -1,12 +1,12 @@
-"""Random partitions of rows, or of people, into blocks. People are dealt, and all rows of a person go with her.
+"""Random partitions of rows, or of people with all their rows, into blocks.
 
-**Lemma.** Let people be dealt to blocks without a look at the data, each to t of them, and let each result be a
+**Lemma.** Let people be assigned to blocks independently of the data, each to t of them, and let each result be a
 function of the rows of its block alone. Then one person, however many rows she has, changes at most t of the results.
-*Proof.* Her rows are in her blocks and nowhere else, and where others are depends on their numbers alone. Under
-SUBSTITUTE these are the same for both tables; under ADD_REMOVE each person chooses her blocks by herself. ∎
+*Proof.* Her rows are in her blocks and nowhere else, and the blocks of others depend on their numbers alone. Under
+SUBSTITUTE these are the same for both tables; under ADD_REMOVE each person's blocks are drawn independently. ∎
 
-How many rows there are is secret, in a block as in all of them. So block sizes, and what is refused for too few, are in
-people. The rows of a person keep their order, and people come in a random one.
+The number of rows is secret, in a block as in all of them. So block sizes and their limits are in people. The rows of a
+person keep their order, and people come in a random one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def equal_blocks(n: int, blocks: int, entropy: Entropy) -> Indices:
 
 
 def chosen_blocks(n: int, blocks: int, entropy: Entropy) -> Indices:
-    """The block of each row, which it chooses by itself, as added and removed rows need it."""
+    """The block of each row, drawn independently, as added and removed rows need it."""
     return entropy.integers(blocks, n)
 
 
@@ -81,16 +81,11 @@ def check_times(times: int, blocks: int) -> int:
 
 
 def units(data: Any) -> int:
-    """How many rows, or people, there are to deal."""
+    """The number of rows, or of people."""
     if not isinstance(data, Owned):
         return number_of_rows(data)
     data.whose.check("data", number_of_rows(data.data))
     return data.whose.people
-
-
-def block_rows(data: Any, blocks: Sequence[Indices]) -> tuple[Any, Sequence[Indices]]:
-    """The table, and the rows of each block of rows, or of people."""
-    return (data.data, rows_of(blocks, data.whose.codes)) if isinstance(data, Owned) else (data, blocks)
 
 
 def rows_of(blocks: Sequence[Indices], codes: Indices) -> list[Indices]:

@@ -5,7 +5,7 @@ every job finds the state in which the keeper was made: what other jobs did to g
 not there. An answer is a string of bytes. Whatever else a job does (raise anything, end its process, crash, be too
 slow, print, leave threads or processes behind) is no answer, and is seen by nobody. Workers have sessions of their own
 and, where the system allows it, no right to signal others (`uptack.blocks.confinement`). A keeper that a job stopped or
-ended all the same is replaced: this process looks at it while it waits, so it never waits for ever.
+ended all the same is replaced: this process checks it while it waits, so it never waits for ever.
 
 Where a library in use does not survive `os.fork` (polars), the keeper is a fresh interpreter. Where there is no
 `os.fork` at all, every job gets a fresh interpreter. Then jobs must be such that can be pickled.
@@ -50,11 +50,11 @@ LIMIT = 1 << 28
 """The longest answer, in bytes."""
 READY = b"ready"
 GRACE, LOOK, PATIENCE = 60.0, 0.25, 5.0
-"""Seconds that a keeper may be late, between two looks at it, and that it has for its end."""
+"""Seconds that a keeper may be late, between two checks of it, and that it has to end."""
 NAP = 3600.0
 """Seconds that a wait may last before the clock is looked at: some systems can't wait for years."""
 
-warnings.filterwarnings("ignore", r"This process .* is multi-threaded", DeprecationWarning)  # said of os.fork
+warnings.filterwarnings("ignore", r"This process .* is multi-threaded", DeprecationWarning)  # by os.fork
 
 
 class Job(NamedTuple):
@@ -98,11 +98,11 @@ def apart(
         yield from _one_by_one(_sealed(jobs), workers, timeout)
         return
     split = _spawned if fresh else _forked
-    told = 0
+    sent = 0
     for answer in split(jobs, workers, timeout):
         yield answer
-        told += 1
-    for job in jobs[told:]:  # one of them ended its keeper: now each has its own
+        sent += 1
+    for job in jobs[sent:]:  # one of them ended its keeper: now each has its own
         try:
             answer = next(iter(split([job], 1, timeout)), None)
         except InvalidArgument:  # jobs could be loaded before: somebody ended the keeper when it had just begun
@@ -115,7 +115,8 @@ def apart(
 
 def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
     """Answers while the keeper lives."""
-    limits = thread_limits()
+    pools = sys.modules.get("threadpoolctl")  # which keeps OpenMP from waiting for threads that a fork leaves behind
+    limits = pools.ThreadpoolController() if pools else None
     (reading, writing), parent = os.pipe(), os.getpid()
     held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until the keeper has handlers of its own
     try:
@@ -339,12 +340,6 @@ def answer_once(writing: Any, job: Sealed) -> None:
         leave(0)
 
 
-def thread_limits() -> Any:
-    """What keeps OpenMP from waiting for threads that a fork leaves behind; only where it may be in use."""
-    loaded = sys.modules.get("threadpoolctl")
-    return loaded.ThreadpoolController() if loaded else None
-
-
 def _quiet() -> None:
     """No output, log lines or core files. Handlers of signals that were set for another process are unset."""
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -366,19 +361,19 @@ def _quiet() -> None:
 
 def _answers(jobs: Sequence[Job], out: int, workers: int, timeout: float) -> Iterator[bytes | None]:
     """Answers in order, from up to `workers` processes at a time."""
-    left, done, told = iter(enumerate(jobs)), dict[int, bytes | None](), 0
+    left, done, sent = iter(enumerate(jobs)), dict[int, bytes | None](), 0
     running: list[_Worker] = []
     try:
-        while told < len(jobs):
+        while sent < len(jobs):
             while len(running) < workers and (job := next(left, None)):
                 running.append(_Worker.start(*job, timeout, [out, *(worker.fd for worker in running)]))
             _wait(running)
             for worker in [worker for worker in running if worker.finished]:
                 running.remove(worker)
                 done[worker.number] = worker.end()
-            while told in done:
-                yield done.pop(told)
-                told += 1
+            while sent in done:
+                yield done.pop(sent)
+                sent += 1
     finally:
         for worker in running:
             worker.end()

@@ -37,7 +37,7 @@ NAME = "stable value"
 
 @dataclass(frozen=True, repr=False)
 class BlockPlan:
-    """What a stable value takes, from public numbers alone. `advice` says what must change where it can't be had."""
+    """The blocks and the agreement of a stable value, from public numbers alone; `advice` if a reply is impossible."""
 
     rows: int
     blocks: int
@@ -75,10 +75,10 @@ def plan(
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
 ) -> BlockPlan:
-    """What `stable_value` will do with n rows: blocks, their size, the agreement a reply needs, and the cost.
+    """The plan of `stable_value` for n rows: blocks, their size, the agreement that a reply needs, and the cost.
 
-    It looks at no data and spends nothing. Without `blocks` there are as many as it takes for a reply when three
-    quarters of them agree and all others agree on one other value: the fewest, and so the largest, that will do.
+    It reads no data and spends nothing. Without `blocks` their number is the least that gets a reply if three quarters
+    of them agree and all others agree on one other value.
 
     >>> plan(10_000, epsilon=1, delta=1e-6)
     68 blocks of 147 rows, f runs 68 times
@@ -97,22 +97,14 @@ def plan(
         raise InvalidArgument("blocks", f"at most the number of {relation.unit}, {rows}", given)
     advice = None
     if m < lead:
-        advice = Advice(epsilon=_epsilon_for(m, eps, dlt, g), other=f"at least {lead:,} blocks")
+        tried = (eps * Fraction(11, 10) ** k for k in range(60))  # at which unanimous blocks get a reply
+        enough = next((float(one) for one in tried if lead_needed(one, dlt, g) <= m), None)
+        advice = Advice(epsilon=enough, other=f"at least {lead:,} blocks")
     elif relation.size_is_public and m > rows:
         advice = Advice(n=m)
     tree = loss.Partition(loss.Unit(loss.Test(eps, dlt), loss.Answer(0)))
     price = Privacy(0, 0, relation) if advice else cost(tree, relation)
     return BlockPlan(rows, m, -(-(m + lead) // 2), price, advice)
-
-
-def _epsilon_for(blocks: int, epsilon: Fraction, delta: Fraction, g: int) -> float | None:
-    """An ε at which unanimous blocks get a reply, to within a tenth; None where there are too few for any."""
-    tried = epsilon
-    for _ in range(60):
-        if lead_needed(tried, delta, g) <= blocks:
-            return float(tried)
-        tried = tried * 11 / 10
-    return None
 
 
 @release(data=("f", "data"), people=OwnedData(("data",)), examples=({"delta": 1e-6},))
@@ -132,12 +124,12 @@ def stable_value(
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[Any] | NoReply:
-    """The value that f has on most of many disjoint random blocks, as it is, or ⊥: (ε, δ)-differentially private.
+    """The most frequent value of f on many disjoint random blocks, without noise, or ⊥: (ε, δ)-differentially private.
 
-    f takes the rows of a block (in the form that the data have) and returns a plain hashable value: a name, a number, a
-    tuple, a frozenset of columns. The theorem is in `uptack.blocks.stable_values`. What f sees and must keep to, and
-    what happens where it fails (the `fallback` takes its place), is said in `uptack.blocks.block_evaluation`; so are
-    `trusted` and `timeout`. `plan(n, ...)` says beforehand what it takes. With `person=` people are dealt to blocks,
+    f takes the rows of a block (in the form of the data) and returns a plain hashable value: a name, a number, a tuple,
+    a frozenset of columns. The theorem is in `uptack.blocks.stable_values`. `uptack.blocks.block_evaluation` says what
+    f sees, what it must not do, and what happens if it fails (the `fallback` takes its place); it also explains
+    `trusted` and `timeout`. `plan(n, ...)` shows the numbers beforehand. With `person=` people are assigned to blocks,
     each with all her rows (`uptack.blocks.partition`), and n is the number of people.
 
     >>> import numpy as np
@@ -148,22 +140,17 @@ def stable_value(
     """
     bits, analysts = source(entropy), functions(f, workers, timeout)
     made = plan(
-        units(data),
-        epsilon=epsilon,
-        delta=delta,
-        blocks=blocks,
-        rows_per_person=rows_per_person,
-        adjacency=adjacency,
+        units(data), epsilon=epsilon, delta=delta, blocks=blocks, rows_per_person=rows_per_person, adjacency=adjacency
     )
     accept, fixed = accepting("outcome", fallback)
     relation = made.privacy.adjacency
     if made.advice:
         return NoReply(made.privacy, NAME, None, made.advice, bits.private)
-    dealt = Account.elsewhere(NAME, bits).toss(
+    assigned = Account.elsewhere(NAME, bits).toss(
         lambda entropy: random_blocks(made.rows, made.blocks, entropy, substitute=relation.size_is_public)
     )
     results = evaluate(
-        analysts, data, dealt, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+        analysts, data, assigned, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
     )
     found, _ = released_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
@@ -177,15 +164,8 @@ def released_mode(
 ) -> tuple[Release[Any] | NoReply, Winner]:
     """The most frequent result by A_dist, where a person moves so many; and the winner itself, which is not private."""
     top = winner(results)
-    found = release_if_stable(
-        top.value,
-        top.gap - 2 * moves,
-        sensitivity=2 * moves,
-        epsilon=epsilon,
-        delta=delta,
-        adjacency=adjacency,
-        entropy=entropy,
-    )
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "entropy": entropy}
+    found = release_if_stable(top.value, top.gap - 2 * moves, sensitivity=2 * moves, **budget)
     if not found:
         needed = -(-(len(results) + lead_needed(epsilon, delta, moves)) // 2)
         way = f"{needed:,} of {len(results):,} blocks that agree: larger blocks, or an f that wavers less"

@@ -21,13 +21,7 @@ import numpy as np
 
 from uptack import checks, statistics
 from uptack.account import Account, Outcome
-from uptack.blocks.block_evaluation import (
-    TIMEOUT,
-    Functions,
-    accepting,
-    evaluate,
-    functions,
-)
+from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions
 from uptack.blocks.partition import check_times, random_blocks, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
 from uptack.errors import InvalidArgument
@@ -65,7 +59,7 @@ SHARE = Fraction(1, 4)
 
 @dataclass(frozen=True)
 class Task:
-    """What the results of the blocks are aggregated to, all of it public: checked before the data are read."""
+    """The aggregate of the blocks' results: public, and checked before the data are read."""
 
     aggregate: str | Aggregator
     blocks: int
@@ -77,7 +71,7 @@ class Task:
 
     @property
     def results(self) -> Adjacency:
-        """Neighbours among the results: those that one person's change can lead to."""
+        """Neighbours among the results: one person can replace so many."""
         return SUBSTITUTE.per_person(self.moves)
 
 
@@ -103,9 +97,9 @@ def subsample_aggregate(
 ) -> Release[Any] | NoReply:
     """f on many random blocks of the rows, and a private aggregate of the results: (ε, δ)-differentially private.
 
-    The theorem is in `uptack.blocks.subsample`. f takes the rows of a block, in the form that the data have. What it
-    sees and must keep to, and what happens where it fails, is said in `uptack.blocks.block_evaluation`; so are
-    `trusted` and `timeout`.
+    The theorem is in `uptack.blocks.subsample`. f takes the rows of a block, in the form of the data.
+    `uptack.blocks.block_evaluation` says what f sees, what it must not do, and what happens if it fails; it also
+    explains `trusted` and `timeout`.
 
     - "median" (default), "trimmed_mean", "winsorized_mean" (a quarter at each end): f returns a number. δ = 0.
     - "vector_median": f returns a vector as long as `fallback`; the medians of all coordinates for one ε, δ = 0.
@@ -116,8 +110,8 @@ def subsample_aggregate(
       `Release` or `NoReply` of its own: the guarantee it states must be about replaced results. It is grown to what a
       person can replace, and must then be within ε and δ.
 
-    With `person=` people are dealt to blocks, each with all her rows (`uptack.blocks.partition`), so that one moves
-    as many results as `times` says, however many rows she has.
+    With `person=` people are assigned to blocks, each with all her rows (`uptack.blocks.partition`), so that one person
+    moves `times` results, however many rows she has.
 
     `times`: every row is in so many blocks, which are so many times larger; a person then moves as many results.
     `workers=4` works on four blocks at a time.
@@ -131,18 +125,22 @@ def subsample_aggregate(
     analysts, m = functions(f, workers, timeout), checks.integer("blocks", blocks, least=1)
     t, relation = check_times(times, m), check_adjacency(adjacency, rows_per_person)
     task = _task(aggregate, m, t * relation.rows_per_person, epsilon, delta, candidates, source(entropy))
-    kind = _kind(aggregate, fallback)
+    if isinstance(aggregate, str):
+        kind = "number" if aggregate in NUMERIC else {"vector_median": "vector"}.get(aggregate, "outcome")
+    else:  # an aggregate of the user's own: the fallback shows what results are
+        plain = np.asarray(fallback).dtype.kind in "fiu"
+        kind = "outcome" if not plain else "vector" if np.ndim(fallback) else "number"
     accept, fixed = accepting(kind, fallback)
     n = units(data)
     if relation.size_is_public and m > t * n:
         raise InvalidArgument("blocks", f"at most times·{relation.unit}, {t * n}", m)
     if advice := _unfit(task, fixed):
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
-    dealt = Account.elsewhere(_name(task), task.entropy).toss(
+    assigned = Account.elsewhere(_name(task), task.entropy).toss(
         lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
     )
     results = evaluate(
-        analysts, data, dealt, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
+        analysts, data, assigned, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
     )
     return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
 
@@ -181,33 +179,25 @@ def _distinct(candidates: Sequence[Any]) -> tuple[Any, ...]:
     raise InvalidArgument("candidates", must, checks.describe(candidates))
 
 
-def _kind(aggregate: str | Aggregator, fallback: Any) -> str:
-    """How results are read: as the aggregate asks for, or for one of the user's own as the fallback shows."""
-    if isinstance(aggregate, str):
-        return "number" if aggregate in NUMERIC else {"vector_median": "vector"}.get(aggregate, "outcome")
-    kind = np.asarray(fallback).dtype.kind
-    return "outcome" if kind not in "fiu" else "vector" if np.ndim(fallback) else "number"
-
-
 def _name(task: Task) -> str:
     name = task.aggregate if isinstance(task.aggregate, str) else "aggregate of one's own"
     return f"{name.replace('_', ' ')} of {task.blocks} blocks"
 
 
 def _unfit(task: Task, fallback: Any) -> Advice | None:
-    """What must change before a reply can come at all: public, so that it is said before f runs and free of charge."""
+    """What must change before a reply is possible at all: public, so it is checked before f runs and free."""
     if task.aggregate == "mode" and task.candidates is None:
         needed = lead_needed(task.epsilon * (1 - SHARE), task.delta, task.moves)
         return Advice(other=f"at least {needed:,} blocks") if task.blocks < needed else None
     if callable(task.aggregate) or task.aggregate == "mode":
         return None
     trial = _aggregated(replace(task, entropy=SystemEntropy()), np.array([fallback] * task.blocks))  # nobody's data
-    # ⊥ that looked at results is none yet: those of data may be less alike
+    # a ⊥ that depends on results does not count: results of data may be more spread out
     return _of_blocks(trial.advice) if isinstance(trial, NoReply) and trial.loss is None else None
 
 
 def _of_blocks(advice: Advice) -> Advice:
-    """What is said of a number of results, said of blocks."""
+    """An advice on the number of results, for blocks."""
     return Advice(epsilon=advice.epsilon, other=f"at least {advice.n:,} blocks")
 
 
@@ -260,11 +250,7 @@ def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:
     if not found:
         return found
     noisy = laplace(
-        counts[found.value],
-        sensitivity=task.moves,
-        epsilon=task.epsilon - part,
-        granularity=1,
-        entropy=task.entropy,
+        counts[found.value], sensitivity=task.moves, epsilon=task.epsilon - part, granularity=1, entropy=task.entropy
     )
     share = min(max(noisy.value / task.blocks, 0.0), 1.0)
     noise = ShareNoise(noisy.noise, task.blocks) if noisy.noise else None

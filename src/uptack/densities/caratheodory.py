@@ -58,7 +58,7 @@ ROOT_TWO = Fraction(14142136, 10**7)
 def cosines() -> Integers:
     """The integers nearest to 2^24·cos(2πk/2^16), for k = 0, ..., 2^16 - 1.
 
-    Floats have them to within 1e-8, and none of them is within 1e-6 of a half: the tests look at all, with balls.
+    Floats have an error below 1e-8, and none of them is within 1e-6 of a half: the tests check all, with balls.
     """
     quarter = np.floor(UNIT * np.cos(np.arange(CELLS // 4 + 1) * (2 * np.pi / CELLS)) + 0.5).astype(np.int64)
     half = np.concatenate([quarter, -quarter[-2::-1]])
@@ -193,7 +193,7 @@ class MomentNoise(ABC):
     """Integer noise for the sums of so many moments over rows: ε-differentially private, whatever the rows are.
 
     A row adds the integer vector φ(x) = 2^24·Ψ(x) + η with |Re η_k|, |Im η_k| ≤ 1/2. Its rounding is a part of φ, so it
-    is counted in the sensitivity, and the sum S is exact. The draw doesn't look at the data, and for a vector S of
+    is counted in the sensitivity, and the sum S is exact. The noise does not depend on the data, and for a vector S of
     integers S + round(Y) = round(S + Y): what is released is the ideal release, rounded.
 
     *People.* A person adds the mean of the φ(x) of her rows, in units, so a point of the hull of 0 and all φ(x), whose

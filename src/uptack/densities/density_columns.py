@@ -29,17 +29,12 @@ def coordinates(x: Any) -> Columns:
 
 
 def read(columns: Columns, question: Question) -> Columns:
-    """The columns as floats without NaN. Where there are several, a row is dropped as a whole."""
+    """The columns as floats without NaN. If there are several, a row that lacks a value is dropped from all."""
     if len(columns) > 1 and question.missing is not None:
-        columns = _whole_rows(columns, question.missing)
+        fill = partial(_filled, missing=question.missing)
+        x, y = columns.table.design(RowDesign(len(columns) - 1, [one.name for one in columns], fill))
+        columns = Columns([*x, y])
     return Columns(column(one, question, floats=True)[0] for one in columns)
-
-
-def _whole_rows(columns: Columns, missing: str | float) -> Columns:
-    """The same row by row: without a value in any column where one is missing, or with a number in its place."""
-    made = RowDesign(len(columns) - 1, [one.name for one in columns], partial(_filled, missing=missing))
-    x, y = columns.table.design(made)
-    return Columns([*x, y])
 
 
 def _filled(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
@@ -50,7 +45,7 @@ def _filled(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
 
 
 def features(columns: Columns) -> tuple[Floats, Weights]:
-    """The rows of columns in memory, one line each, and the units of each row where they are people's.
+    """The rows of columns in memory, one line each, and the units of each row if they are people's.
 
     **Lemma.** Let a row add its feature φ(x), and a person the mean of the features of her rows, in whole units: the
     sum of ⌊U/m⌋·φ over her m rows, over U. It is a point of the convex hull of 0 and all φ(x). So what bounds the

@@ -99,11 +99,6 @@ def counted(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     return unique.reshape(-1, len(columns)), counts
 
 
-def tail_rows(question: Question, dimension: int) -> Fraction:
-    """How many rows beyond each quantile are enough for quantiles that are good and don't refuse."""
-    return TAIL_ROWS * question.rows * dimension / (question.epsilon * BOX_SHARE)
-
-
 def private_box(columns: Columns, n: int, question: Question, rows: Fraction) -> DensityBox | Outcome[Any]:
     """Two quantiles of each column, with so many rows beyond, moved outward.
 
@@ -180,17 +175,13 @@ class _FourierPlan:
         square = 3 / (4 * root * sigma**5) / (root * sigma) ** (d - 1)
         return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
 
-    def degree(self, n: int, wanted: int | None) -> int:
-        """The degree of the call, or the best one."""
-        return _best_degree(self, n) if wanted is None else wanted
-
     def bearable(self, degree: int, n: int) -> bool:
         """Whether the noise is small enough."""
         return self.noise_error(degree, n) <= MOST_NOISE and self.noise(degree).scale <= LARGEST_SCALE
 
     def fits(self, n: int, wanted: int | None) -> bool:
         """Whether the noise leaves something to see."""
-        return self.bearable(self.degree(n, wanted), n)
+        return self.bearable(wanted or _best_degree(self, n), n)
 
 
 @functools.lru_cache(maxsize=256)
@@ -219,7 +210,7 @@ def fourier_density(
     missing: str | Rational = "error",
     entropy: Entropy | None = None,
 ) -> Release[FourierDensity] | NoReply:
-    """The density of one column, or of two or three together, as a Fourier series: ε-differentially private.
+    """The probability density of one to three columns as a Fourier series: ε-differentially private.
 
     **Theorem.** Given the box, a row adds a fixed integer vector to the sums of moments, and the noise of
     `uptack.densities.caratheodory` makes these sums private: `"caratheodory"` (the default for one column; the Gamma
@@ -268,7 +259,7 @@ def _released(
     columns: Columns, n: int, box: DensityBox | None, plan: _FourierPlan, wanted: int | None, question: Question
 ) -> Outcome[FourierDensity]:
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
-    rows = tail_rows(question, plan.dimension)
+    rows = TAIL_ROWS * question.rows * plan.dimension / (question.epsilon * BOX_SHARE)  # beyond each quantile
     if not plan.fits(n, wanted):
         least = 0 if box else rows / MOST_TAIL
         enough = least_n(lambda size: size >= least and plan.fits(size, wanted))
@@ -279,7 +270,7 @@ def _released(
         if isinstance(found, Outcome):
             return found
         box = found
-    degree, n = plan.degree(n, wanted), max(n, 1)
+    degree, n = wanted or _best_degree(plan, n), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
     sums = moment_sums(*counted(columns, box), frequencies, columns[0].unit.most)
     noisy = question.account.draw(NoisyMoments(loss.Pure(plan.epsilon), noise), sums)

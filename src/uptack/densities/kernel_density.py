@@ -42,7 +42,7 @@ BANDWIDTH_SHARE = Fraction(1, 3)
 EXCESS = Fraction(1, 1000)
 """The part of δ for the case that a secret number of rows is far above the noisy one."""
 POINTS_LIMIT = 1 << 20
-"""Points that may be asked for at most: each of them is a row of a matrix."""
+"""The largest number of points: each of them is a row of a matrix."""
 QUARTILES = Fraction(1, 4), Fraction(3, 4)
 HOW = "Gaussian-process noise"
 
@@ -110,7 +110,7 @@ def kde(
     most_points: int = MOST_POINTS,
     entropy: Entropy | None = None,
 ) -> Release[FunctionRelease] | NoReply:
-    """A density estimate of rows of shape (n,) or (n, d), d ≤ 3, by Gaussian bumps, with no bounds on the data.
+    """A Gaussian kernel density estimate of rows of shape (n,) or (n, d), d ≤ 3, with no bounds on the data.
 
     f(x) = w·Σ_i exp(-Σ_j (x_j - x_ij)²/2h_j²) with w = 1/(n·Π sqrt(2π)h_j).
 
@@ -143,7 +143,7 @@ def kde(
         | {"entropy": entropy},
     )
     if checks.integer("most_points", most_points, least=1) > POINTS_LIMIT:
-        fix = "Each point that may be asked for adds to the noise of all."
+        fix = "Each further point adds to the noise of all points."
         raise InvalidArgument("most_points", f"at most {POINTS_LIMIT:,}", checks.describe(most_points), fix)
     columns = coordinates(x)
     given = None if bandwidth is None else _bandwidths(bandwidth, len(columns))
@@ -201,7 +201,7 @@ def _released(
     sensitivity, norm = bumps.sensitivity(question.adjacency), bumps.norm(most_rows)
     account = question.worth(question.epsilon, question.delta - excess).account
     value = noisy_function(density, bumps.kernel, sensitivity, norm, ERROR, most_points, account)
-    value.window, value.can_resume = window, False  # its binned function is not to be had from outside
+    value.window, value.can_resume = window, False  # callers do not have its binned function
     if wanted is not None:
         value.at(wanted)
     return Outcome(value, HOW, ProcessNoise())

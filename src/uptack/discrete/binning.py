@@ -19,62 +19,68 @@ from uptack.table.protocol import Column
 from uptack.table.values.entrance import HELD, column
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
-from uptack.table.values.times import CALENDAR, DAY, Form, Ticks, label, tick_edges
+from uptack.table.values.times import CALENDAR, DAY, Form, label, tick_edges
 
 
 @dataclass(frozen=True)
-class TimeEdges:
-    """Cells [e₀, e₁), [e₁, e₂), … of ticks, the last one with its right end unless they are units of the calendar."""
+class Edges:
+    """Cells [e₀, e₁), [e₁, e₂), … of numbers, or of ticks in a form; the last one with its right end, as in NumPy.
 
-    edges: Ticks
+    Units of the calendar (`every`) are without their right end.
+    """
+
+    edges: NDArray[Any]
     clamp: bool
-    form: Form
-    every: str | None
+    form: Form | None = None
+    every: str | None = None
 
     @property
     def cells(self) -> tuple[Hashable, ...]:
-        """Units by their first day or hour; other cells by the times at their ends."""
+        """Units by their first day or hour; other cells by their ends."""
+        form = self.form
+        if form is None:
+            return tuple(itertools.pairwise(self.edges.tolist()))
         if self.every is not None:
-            return tuple(label(int(tick), self.every, self.form) for tick in self.edges[:-1])
-        dated = self.form.word == "date" and not np.any(self.edges % DAY)
-        form = Form("clock") if self.form.word == "date" and not dated else self.form
+            return tuple(label(int(tick), self.every, form) for tick in self.edges[:-1])
+        form = Form("clock") if form.word == "date" and np.any(self.edges % DAY) else form
         return tuple(itertools.pairwise(form.show(int(tick)) for tick in self.edges))
 
     def places(self, x: Any) -> Integers:
-        """The cell of every row, of a column or of a batch of ticks; -1 where there is none."""
-        if isinstance(x, Field):
-            ticks, gone = x.ticks()
-            edges: Any = self.edges
+        """The cell of every row, of a column or of a batch of numbers; -1 for none. NaN is beyond the last edge."""
+        values: Any
+        if isinstance(x, Field) and self.form is not None:
+            (values, missing), edges = x.ticks(), self.edges
         else:
-            ticks, gone, edges = x, np.isnan(x), self.edges.astype(np.float64)
+            values, edges = column("x", x).floats(), self.edges.astype(np.float64)
+            missing = np.isnan(values)
         last = len(edges) - 2
-        place = np.where(gone, last + 1, np.searchsorted(edges, ticks, side="right") - 1)
+        place = np.where(missing, last + 1, np.searchsorted(edges, values, side="right") - 1)
         if self.every is None:
-            place = np.where((ticks == edges[-1]) & ~gone, last, place)
+            place = np.where((values == edges[-1]) & ~missing, last, place)
         return np.clip(place, 0, last) if self.clamp else np.where((place >= 0) & (place <= last), place, -1)
 
 
-def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) -> TimeEdges | None:
-    """The cells between edges that are times or durations; None where edges and data are numbers."""
-    found = tick_edges(edges, every)
-    if found is None:
+def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) -> Edges | None:
+    """The cells between edges that are times or durations; None if edges and data are numbers."""
+    given = tick_edges(edges, every)
+    if given is None:
         if form is not None:
             must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.held}"
             raise InvalidArgument("edges", must, checks.outline(edges))
         if every is not None:
             raise InvalidArgument("every", "left out where edges are numbers", repr(every))
         return None
-    said, ticks = found
+    times, ticks = given
     if form is None:
         raise InvalidArgument("x", "a column of times or durations, as the edges are", "one of another kind")
-    if not all(one.fits(form) for one in said):
+    if not all(one.fits(form) for one in times):
         fix = "Edges have a zone only where the column has one, and are durations where it holds such."
         raise InvalidArgument("edges", f"{form.held}, as x holds", "others", fix)
-    return TimeEdges(ticks, clamp, form, every)
+    return Edges(ticks, clamp, form, every)
 
 
 def check_every(every: object, keys: object, kind: Kind) -> None:
-    """Whether units of the calendar go together with what else was said, and with the kind of the column."""
+    """Check units of the calendar against keys and the kind of the column."""
     if every is None:
         return
     checks.choice("every", every, CALENDAR)
@@ -86,7 +92,7 @@ def check_every(every: object, keys: object, kind: Kind) -> None:
 
 
 def check_by_itself(x: Any, edges: object, keys: object, every: object) -> None:
-    """In a table, no time or duration is counted by itself."""
+    """Refuse to count the times or durations of a table without edges or units."""
     if not isinstance(x, Column) or x.form is None or edges is not None or every is not None:
         return
     if keys is not None:
@@ -99,33 +105,12 @@ def check_by_itself(x: Any, edges: object, keys: object, every: object) -> None:
 
 
 def by_calendar(x: Column, every: str | None) -> Column:
-    """A column as counts of unknown categories take it: times by units of the calendar."""
+    """A column whose categories are to be counted, with times rounded down to units of the calendar."""
     if every is None:
         return x
     if x.kind != "time":
         raise InvalidArgument("every", "left out for a column that holds no times", repr(every))
     return x.floored(every)
-
-
-@dataclass(frozen=True)
-class Edges:
-    """Cells [e₀, e₁), [e₁, e₂), …, the last one with its right end, as in NumPy."""
-
-    edges: NDArray[np.float64]
-    clamp: bool
-
-    @property
-    def cells(self) -> tuple[Hashable, ...]:
-        """Pairs of edges."""
-        return tuple(itertools.pairwise(self.edges.tolist()))
-
-    def places(self, x: Any) -> Integers:
-        """The number of the cell that each row is in; -1 for none."""
-        array = column("x", x).floats()
-        place = np.searchsorted(self.edges, array, side="right") - 1
-        place[array == self.edges[-1]] = len(self.edges) - 2
-        inside = (place >= 0) & (place < len(self.edges) - 1)
-        return np.clip(place, 0, len(self.edges) - 2) if self.clamp else np.where(inside, place, -1)
 
 
 @dataclass(frozen=True)
@@ -145,8 +130,8 @@ class KeyCells:
         return self.domain.encode({"x": x})
 
 
-def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells | TimeEdges:
-    """The cells that edges, keys or units of the calendar say, checked by the kind of the column alone."""
+def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells:
+    """The cells of edges, keys or units of the calendar, checked against the kind of the column alone."""
     if outside not in ("drop", "clamp"):
         raise InvalidArgument("outside", "'drop' or 'clamp'", checks.describe(outside))
     if edges is not None and keys is not None:

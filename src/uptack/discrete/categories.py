@@ -1,4 +1,4 @@
-"""Unknown categories: those with enough rows are listed with noisy counts. In how many of them one person counts.
+"""Unknown categories: those with enough rows are listed with noisy counts. The number of categories per person.
 
 A count of *people with at least one row* in a cell has noise in proportion to the number g of cells that one person may
 count in. A small g leaves people out of some of their cells; a large one adds noise to all cells.
@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -26,22 +25,20 @@ from uptack.privacy import Adjacency, loss
 from uptack.privacy.loss import Approximate
 from uptack.table.protocol import Column
 from uptack.table.unit import ROW, PrivacyUnit
-from uptack.table.values.entrance import field
 from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
 """The part of ε that chooses g, if g is not stated."""
 
 LIMITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-"""What g is chosen from: numbers about √2 apart, since g times too large is g times the noise."""
-
+"""The candidates for g: numbers about √2 apart, since a g that is k times too large makes k times the noise."""
 
 MOST_STATED = 1 << 40
 """The largest g that can be stated: as many rows as one person can have."""
 
 
 def check_groups_per_person(value: object) -> int:
-    """In how many groups one person counts, where it is stated."""
+    """The stated number of groups in which one person counts."""
     if checks.integer("groups_per_person", value, least=1) > MOST_STATED:
         fix = "It is in how many groups one person counts at most; left out, it is chosen privately."
         raise InvalidArgument("groups_per_person", f"at most {MOST_STATED:,}", checks.describe(value), fix)
@@ -75,22 +72,22 @@ class CellLimit(Mechanism[Integers, int]):
 
     @property
     def limits(self) -> tuple[int, ...]:
-        """What g can be."""
+        """The candidates for g."""
         if self.most is None:
             return LIMITS
         return tuple(sorted({*(g for g in LIMITS if g < self.most), min(self.most, LIMITS[-1])}))
 
     @property
     def free(self) -> bool:
-        """Whether there is nothing to choose, and nothing to pay."""
+        """Whether there is only one candidate, and so nothing to pay."""
         return len(self.limits) == 1
 
     def choose(self, people: Callable[[], Integers], account: Account) -> int:
-        """g, where people()[k] have rows in k cells. They are counted only where there is a choice."""
+        """g, if people()[k] people have rows in k cells. They are counted only if there is a choice."""
         return self.limits[0] if self.free else account.draw(self, people())
 
     def scores(self, people: Integers) -> Integers:
-        """For each g how many people have rows in more cells."""
+        """For each g the number of people with rows in more cells."""
         return np.array([int(people[g + 1 :].sum()) for g in self.limits], np.int64)
 
     def draw(self, value: Integers, entropy: Entropy) -> int:
@@ -110,7 +107,7 @@ class CellLimit(Mechanism[Integers, int]):
 
 
 def stated(unit: PrivacyUnit) -> PrivacyUnit:
-    """A unit whose g is stated: for functions that do not choose it."""
+    """The unit, whose g must be stated: for functions that do not choose it."""
     if unit.share == "any" and unit.at_most is None:
         fix = "It is in how many cells one person counts at most."
         raise InvalidArgument("at_most", "given with weights='any' here", "nothing", fix)
@@ -118,7 +115,7 @@ def stated(unit: PrivacyUnit) -> PrivacyUnit:
 
 
 def counting(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "categories") -> str:
-    """What counts of people are counts of, and how g was chosen; "" for rows."""
+    """A note on what is counted for people, and how g was chosen; "" for rows."""
     if unit.share == "people":
         return f"Counts are shares of people: a person with rows in several {cells} is divided among them."
     if unit.share == "rows":
@@ -133,21 +130,12 @@ def counting(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "ca
 # ----------------------------------------------------------------------------------------------- values and categories
 
 
-def numbered(name: str, column: Any) -> tuple[list[Hashable], Integers]:
-    """The categories of a column in an order of their own, and for every row the number of its category.
+def tallied(column: Column) -> tuple[list[Hashable], Integers]:
+    """The categories of a column that occur, and the units of each: one for each row, or as the unit of people says.
 
     Categories are canonical values (`uptack.table.values.kinds.canonical`), so that no row decides how its category
-    looks. Missing values are the category None. `name` is what the column is called in an error.
-
-    >>> cells, place = numbered("x", ["b", "a", None, "b"])
-    >>> cells, place.tolist()
-    (['a', 'b', None], [1, 0, 2, 1])
+    looks. Missing values are the category None.
     """
-    return field(name, column, "a one-dimensional column of categories").codes()
-
-
-def tallied(column: Column) -> tuple[list[Hashable], Integers]:
-    """The categories of a column that occur, and the units of each: of rows one, of people as its unit says."""
     counts = column.table.counts([column])
     return [key for (key,) in counts.keys], counts.units
 
@@ -232,7 +220,7 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
     categories, the theorem holds with g = u: units are to people what rows are, and the proof asks for no more than
     Σ a_i ≤ g. So a person who spreads over many categories is hidden as well as one who does not.
 
-    Categories are shown in the order of their noisy counts, then of their values, which tells nothing of the rows'.
+    Categories are shown in the order of their noisy counts, then of their values, which reveals nothing about rows.
     """
 
     law: Capped
@@ -251,7 +239,7 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
         return self.law.most + 1
 
     def draw(self, value: Table, entropy: Entropy) -> tuple[tuple[Hashable, ...], Integers]:
-        """The categories that pass, and their noisy counts. Cells must be canonical: see `numbered`."""
+        """The categories that pass, and their noisy counts. Cells must be canonical: see `tallied`."""
         cells, counts = value
         occupied = np.flatnonzero(counts > 0)
         noisy = counts[occupied] + self.law.draw(occupied.size, entropy)

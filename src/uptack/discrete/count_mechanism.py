@@ -33,7 +33,7 @@ Weights = NDArray[np.int64]
 TOTAL = 1 << 62
 """Probabilities are multiples of 2^-62: a row of weights adds up to this exactly."""
 LEAST_EPSILON = Fraction(1, 10**4)
-"""Below it a table of floats can't be told from one that ignores the data."""
+"""Below it a table of floats can't be distinguished from one that ignores the data."""
 
 
 def growth(epsilon: Fraction) -> Fraction:
@@ -88,7 +88,7 @@ def check_prior(prior: ArrayLike | None, size: int) -> Floats:
 
 @dataclass(frozen=True)
 class TableNoise:
-    """What a released count tells of the true one: the counts whose rows of the table don't make it unusual."""
+    """An interval for the true count: the counts under which the released one is not unusual."""
 
     weights: Weights
 

@@ -1,4 +1,4 @@
-"""Noise for tables of counts, and how far off a count will be.
+"""Noise for tables of counts, and the expected error of a count.
 
 When a row is replaced, one cell of a table rises by one and another falls by one. The two directions may be hidden
 unequally, which is what `SkewedLaplace` is for.
@@ -6,7 +6,7 @@ unequally, which is what `SkewedLaplace` is for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -37,7 +37,7 @@ class SkewedLaplace(IntegerLaw):
 
     *Proof.* P(z = k - 1)/P(z = k) is e^(1/up) for k ≥ 1 and e^(-1/down) for k ≤ 0. So a count that rises by one
     multiplies the probability of an output by at most e^(1/up) and at least e^(-1/down), and one that falls by one by
-    at most e^(1/down). Both happen to two independent cells in a substitution, one of them where a row comes or goes. ∎
+    at most e^(1/down). A substitution does both, to two independent cells; an added or removed row does one. ∎
 
     Only the sum of the rates is fixed, so noise may be kept from rising at the price that it falls further: a table
     that is mostly empty has all its false cells from noise that rises.
@@ -65,13 +65,13 @@ class SkewedLaplace(IntegerLaw):
     def exact_pmf(self, k: int) -> Real:
         """c·u^k for k ≥ 0 and c·d^-k below."""
         scale = Fraction(self.up if k >= 0 else self.down)
-        return Real(lambda: self._times((1 - self._u()) * (1 - self._d()), abs(k), scale))
+        return Real(lambda: self._times(lambda u, d: (1 - u) * (1 - d), abs(k), scale))
 
     def exact_tail(self, k: int) -> Real:
         """(1 - d)/(1 - ud)·u^k for k ≥ 0, and 1 - (1 - u)/(1 - ud)·d^(1 - k) below."""
         if k >= 0:
-            return Real(lambda: self._times(1 - self._d(), k, Fraction(self.up)))
-        return Real(lambda: 1 - self._times(1 - self._u(), 1 - k, Fraction(self.down)))
+            return Real(lambda: self._times(lambda u, d: 1 - d, k, Fraction(self.up)))
+        return Real(lambda: 1 - self._times(lambda u, d: 1 - u, 1 - k, Fraction(self.down)))
 
     def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
         """The dearer of the move and its reverse: 1/up for each step up, 1/down for each step down."""
@@ -79,14 +79,9 @@ class SkewedLaplace(IntegerLaw):
         rise, fall = sum(m for m in move if m > 0), -sum(m for m in move if m < 0)
         return max(rise / up + fall / down, fall / up + rise / down)
 
-    def _u(self) -> arb:
-        return ball(-1 / Fraction(self.up)).exp()
-
-    def _d(self) -> arb:
-        return ball(-1 / Fraction(self.down)).exp()
-
-    def _times(self, factor: arb, k: int, scale: Fraction) -> arb:
-        return factor * ball(-k / scale).exp() / (1 - self._u() * self._d())
+    def _times(self, factor: Callable[[arb, arb], arb], k: int, scale: Fraction) -> arb:
+        u, d = (ball(-1 / Fraction(rate)).exp() for rate in (self.up, self.down))
+        return factor(u, d) * ball(-k / scale).exp() / (1 - u * d)
 
 
 def cell_noise(
@@ -108,22 +103,22 @@ def cell_noise(
 
 
 def binomial(trials: int, chance: Real, entropy: Entropy) -> int:
-    """How many of so many trials succeed, exactly, for an irrational chance: the X with F(X - 1) ≤ U < F(X).
+    """An exact binomial draw with an irrational probability: the X with F(X - 1) ≤ U < F(X).
 
-    F is summed in ball arithmetic, and digits of U are drawn until it is sure where U lies. The time is proportional
+    F is summed in ball arithmetic, and digits of U are drawn until the place of U is certain. The time is proportional
     to the outcome, not to the number of trials.
     """
     drawn, bits = entropy.below(1 << 64), 64
     while trials:
-        found = _place(trials, chance, drawn, bits)
-        if found is not None:
-            return found
+        place = _place(trials, chance, drawn, bits)
+        if place is not None:
+            return place
         drawn, bits = drawn << 64 | entropy.below(1 << 64), bits + 64
     return 0
 
 
 def _place(trials: int, chance: Real, drawn: int, bits: int) -> int | None:
-    """The X for every U that starts with these digits, or None where they don't settle it."""
+    """The X for every U that starts with these digits, or None if they do not determine it."""
     with working(bits + GUARD):
         p = chance.expression()
         odds, term, total = p / (1 - p), (trials * (-p).log1p()).exp(), arb(0)
@@ -153,5 +148,5 @@ def each_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 
 
 def _cap(given: Mapping[str, Any]) -> int:
-    """How many rows of one person count, or how many of her categories."""
+    """The number of rows, or of categories, of one person that count."""
     return int(given.get("at_most") or 1)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.binning import Edges, KeyCells, TimeEdges, binning_of, by_calendar, check_by_itself, check_every
+from uptack.discrete.binning import KeyCells, binning_of, by_calendar, check_by_itself, check_every
 from uptack.discrete.categories import SHARE, CellLimit, Screen, Table, check_groups_per_person, counting, tallied
 from uptack.discrete.count_noise import cell_noise, each_count, one_count
 from uptack.discrete.domains import groups_of
@@ -50,14 +50,11 @@ from uptack.table.values.kinds import in_order
 class Histogram(PlottedValue, Mapping[Hashable, Any]):
     """Counts by cell: a mapping, and two sequences `cells` and `counts` in one order.
 
-    A cell is a key, or a pair of edges. Counts of people who are divided among several cells need not be whole numbers.
+    A cell is a key, or a pair of edges. Counts of people who are divided among several cells need not be integers.
     """
 
     cells: tuple[Hashable, ...]
     counts: NDArray[Any]
-
-    def __post_init__(self) -> None:
-        self.counts.setflags(write=False)
 
     @cached_property
     def _places(self) -> Mapping[Hashable, int]:
@@ -108,10 +105,6 @@ class Histogram(PlottedValue, Mapping[Hashable, Any]):
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"cells": list(self.cells), "counts": self.counts.tolist()}
-
 
 @dataclass(frozen=True)
 class CountNoise:
@@ -125,22 +118,22 @@ class CountNoise:
     step: int = 1
 
     def around(self, value: Any, confidence: Rational) -> tuple[NDArray[Any], NDArray[Any]]:
-        """What the noise allows for, cell by cell, cut off at 0, below which no count lies."""
+        """An interval for each count, without its part below 0."""
         low, high = self.law.interval(confidence)
         ends = np.maximum(self.noisy - high, 0), np.maximum(self.noisy - low, 0)
         return in_steps(ends[0], self.step), in_steps(ends[1], self.step)
 
 
 def in_steps(units: Integers, step: int) -> NDArray[Any]:
-    """Units as what they count for: as they are where each counts for one, else as floats.
+    """Units divided by the number of units that count for one: floats, or unchanged if that is 1.
 
-    Each is rounded once, as integers of Python are, so that it is the same whether there was room for 64 bits or not.
+    Each is rounded once, as a Python integer, so that the result is the same for arrays of 64 bits and of objects.
     """
     return units if step == 1 else np.array([each / step for each in units.tolist()], np.float64)
 
 
 def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
-    """The total may be fixed where everybody knows it."""
+    """Whether counts are to add up to the total, which must be public."""
     checks.truth("total", total)
     if total and unit.share == "rows":
         raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
@@ -154,10 +147,10 @@ def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
 
 
 def fitted(noisy: NDArray[Any], total: int | None, nonnegative: bool) -> NDArray[Any]:
-    """The nearest counts, in least squares, that are non-negative and add up to the total, where this is asked for.
+    """The nearest counts, in least squares, that are non-negative and add up to the total, if requested.
 
-    Without signs to mind all cells move by the same amount; with them, the largest k do, for the largest k that leaves
-    them above 0, and the others are 0. Where counts are whole and the amount is not, the largest are rounded up.
+    Without `nonnegative` all cells move by the same amount; with it, the largest k do, for the largest k that leaves
+    them above 0, and the others are 0. If counts are integers and the amount is not, the largest are rounded up.
     """
     if total is None:
         return np.maximum(noisy, 0) if nonnegative else noisy
@@ -197,15 +190,15 @@ def histogram(
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[Histogram]:
-    """How many rows lie in each of the public cells: ε-differentially private. Without cells: (ε, δ).
+    """A histogram: the number of rows in each of the public cells, ε-differentially private. Without cells: (ε, δ).
 
     **Theorem** (Hall, section 2.4, on the integers). One row is in at most one cell. Replacing it changes the counts by
     at most 2 in ℓ1, adding or removing it by 1, times `rows_per_person`. So independent integer Laplace noise of scale
     2g/ε (SUBSTITUTE) or g/ε (ADD_REMOVE) on every cell is ε-differentially private. What follows is post-processing.
 
     Cells are [e₀, e₁), [e₁, e₂), … from rising `edges`, the last one with its right end, or one for each of the `keys`
-    (a list, or k for the integers below k). Both must be public. A row outside all cells, NaN too, is counted nowhere;
-    with `outside="clamp"` what is below the edges goes to the first cell, what is above them and NaN to the last.
+    (a list, or k for the integers below k). Both must be public. Rows outside all cells, and NaN, are not counted; with
+    `outside="clamp"` values below the edges are in the first cell, values above them and NaN in the last.
 
     Edges of a column of times are times, such as dates; those of durations are durations. With `every`, "hour", "day",
     "week" (from Monday), "month" or "year", two edges are the ends of a range of such units, and each unit is a cell
@@ -214,17 +207,16 @@ def histogram(
     `nonnegative=True` and `total=True` (SUBSTITUTE only) give the nearest counts that are at least 0, and that add up
     to the number of rows; the latter is for cells that hold every row.
 
-    With neither edges nor keys each value that occurs is a cell, or with `every` each unit of the calendar. The missing
-    ones together are None, and the cells with a noisy count of at least a public cutoff are shown, the largest first.
-    Nothing is said about the others. This is (ε, δ)-differentially private, by the theorem of
-    `uptack.discrete.categories.Screen`; `interval` holds for each cell by itself, had one chosen it beforehand. (How
-    long it takes is not protected.)
+    With neither edges nor keys each value that occurs is a cell, or with `every` each unit of the calendar; missing
+    values are the cell None. The cells with a noisy count of at least a public cutoff are shown, the largest first, and
+    no others. This is (ε, δ)-differentially private, by the theorem of `uptack.discrete.categories.Screen`; `interval`
+    holds for a cell chosen beforehand. (Running time is not protected.)
 
     With `person=` a cell counts the people who have at least one row in it, up to g cells of each person: those with
-    most of her rows. g is `at_most`, or is chosen for a tenth of ε (`uptack.discrete.categories`); the notes say
-    which g it is. `weights="people"` divides each person among her cells, in parts that add up to one, so that counts
-    are shares of people and no whole numbers. `weights="rows", at_most=g` counts rows, up to g per person. The theorem
-    is in `uptack.table.unit`.
+    most of her rows. g is `at_most`, or is chosen for a tenth of ε (`uptack.discrete.categories`); the notes state g.
+    `weights="people"` divides each person among her cells, in parts that add up to one, so that counts are shares of
+    people and not integers. `weights="rows", at_most=g` counts rows, up to g per person. The theorem is in
+    `uptack.table.unit`.
 
     >>> from uptack import SeededEntropy
     >>> ages = [31, 44, 44, 52, 67, 95] * 50
@@ -261,18 +253,33 @@ def histogram(
     cell_noise(left, relation, most=largest(unit, limit).most)  # refuses an ε that is too small
     account = Account.open("histogram", eps, adjacency=relation, entropy=entropy)
     column = settle(column, limit, account, binning.places)
-    unit = column.unit
-    law = cell_noise(left, relation, most=unit.most)
-    noisy = account.draw(IntegerNoise(loss.Pure(left), law), _counted(binning, column))
-    value = Histogram(cells, fitted(in_steps(noisy, unit.step), column.table.size if fixed else None, lifted))
-    return account.release(value, CountNoise(law, noisy, unit.step), said(counting(unit, limit)))
+    exact = column if isinstance(binning, KeyCells) else column.floats()  # keys are exact; between edges floats will do
+    counts, size = column.table.cells([exact], binning.places, len(cells)), column.table.size if fixed else None
+    return _noisy_cells(cells, counts, account, left, column.unit, size, lifted, counting(column.unit, limit))
+
+
+def _noisy_cells(
+    cells: tuple[Hashable, ...],
+    counts: Integers,
+    account: Account,
+    epsilon: Fraction,
+    unit: PrivacyUnit,
+    total: int | None,
+    nonnegative: bool,
+    note: str,
+) -> Release[Histogram]:
+    """Counts of public cells with noise, fitted to what is known of them."""
+    law = cell_noise(epsilon, account.adjacency, most=unit.most)
+    noisy = account.draw(IntegerNoise(loss.Pure(epsilon), law), counts)
+    value = Histogram(cells, fitted(in_steps(noisy, unit.step), total, nonnegative))
+    return account.release(value, CountNoise(law, noisy, unit.step), tuple(filter(None, (note,))))
 
 
 # ------------------------------------------------------------------------------------ in how many cells people count
 
 
 def check_limit(unit: PrivacyUnit, epsilon: Fraction, cells: int | None = None) -> tuple[CellLimit | None, Fraction]:
-    """How the number of cells of one person is chosen, if it is not stated, and the ε that is left for counts."""
+    """The private choice of the number of cells per person, if it is not stated, and the ε left for counts."""
     if unit.share != "any" or unit.at_most is not None:
         return None, epsilon
     limit = CellLimit.of(epsilon * SHARE, cells)
@@ -280,30 +287,19 @@ def check_limit(unit: PrivacyUnit, epsilon: Fraction, cells: int | None = None) 
 
 
 def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
-    """The unit with the largest number of cells that can be chosen."""
+    """The unit with the largest possible number of cells per person."""
     return unit if limit is None else replace(unit, at_most=limit.limits[-1])
 
 
 def settle(column: Column, limit: CellLimit | None, account: Account, place: Any = None) -> Column:
-    """The column of people who count in up to so many cells, a number that is stated or chosen."""
+    """The column with the stated or chosen number of cells per person."""
     if limit is None:
         return column
     return column.sharing("any", limit.choose(partial(column.table.cells_per_person, [column], place), account))
 
 
-def said(*notes: str) -> tuple[str, ...]:
-    """The notes that say something."""
-    return tuple(note for note in notes if note)
-
-
-def _counted(binning: Edges | KeyCells | TimeEdges, column: Column) -> Integers:
-    """How many rows, or units of people, lie in each cell. Between edges floats are enough; keys are exact."""
-    exact = column if isinstance(binning, KeyCells) else column.floats()
-    return column.table.cells([exact], binning.places, len(binning.cells))
-
-
 def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
-    """δ, without which there is no list of categories. No row is outside all, and those shown don't hold every row."""
+    """δ, which unknown categories need. No row is outside of them, and those that are listed need not hold all rows."""
     failing = checks.delta("delta", delta)
     if failing == 0:
         fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 for unknown categories."
@@ -322,7 +318,7 @@ def frequent(screen: Screen, table: Table, entropy: Entropy | None) -> Release[H
 
 
 def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
-    """The same from an account, which may have paid for something else before."""
+    """The same, paid by an account that may have paid for something else before."""
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
     what = "categories" if account.name == "histogram" else "groups"
     how = f"{account.name} (unknown {what}, cutoff {cutoff})"
@@ -330,13 +326,13 @@ def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, .
     shown, noisy = account.draw(screen, table)
     value = Histogram(shown, in_steps(noisy, screen.step))
     named = replace(account, name=how)
-    return named.release(value, CountNoise(screen.law, noisy, screen.step), said(*notes, note))
+    return named.release(value, CountNoise(screen.law, noisy, screen.step), tuple(filter(None, (*notes, note))))
 
 
 class Crosstab(Histogram):
-    """Counts by pairs of values, which print as a table: a line for each value of the first column.
+    """A contingency table: counts by pairs of values, printed with a line for each value of the first column.
 
-    It is a mapping from pairs to counts, as a histogram is. Pairs that were not listed are missing (⊥).
+    It is a mapping from pairs to counts. Pairs that were not listed are missing (⊥).
     """
 
     def levels(self, side: int) -> list[Any]:
@@ -365,18 +361,17 @@ def as_crosstab(made: Release[Any] | NoReply) -> Release[Any] | NoReply:
 
 
 LARGEST = 1 << 52
-"""Larger counts are read as this one, which brings no two of them further apart."""
+"""Larger counts are clipped to this one, which moves no two of them further apart."""
 
 
 def _unit(rows: Any) -> PrivacyUnit:
-    """What one person can change."""
-    found: PrivacyUnit = rows.unit if isinstance(rows, Column) or hasattr(rows, "trues") else ROW
-    return found
+    """The unit of privacy of a column, a table or a plain count."""
+    unit: PrivacyUnit = rows.unit if isinstance(rows, Column) or hasattr(rows, "trues") else ROW
+    return unit
 
 
 def _true_count(rows: Any, relation: Adjacency) -> int:
-    """What is to be counted. The type decides how, never the content: else one row could change
-    what is counted."""
+    """The count without noise. The type decides what is counted, never the content: else one row could change it."""
     if isinstance(rows, Integral) and not isinstance(rows, bool | np.bool_):
         return int(rows)
     if isinstance(rows, Column):
@@ -403,7 +398,7 @@ def _cap(unit: PrivacyUnit) -> int:
 
 
 def _check_secret(relation: Adjacency, must: str, got: object) -> None:
-    """A public number is not counted."""
+    """Refuse to count rows if their number is public."""
     if relation.size_is_public:
         fix = f"The number of {relation.unit} is public; pass adjacency=ADD_REMOVE to count them privately."
         raise InvalidArgument("rows", must, got, fix)
@@ -423,7 +418,7 @@ def count_by_group(
     adjacency: Adjacency = ADD_REMOVE,
     entropy: Entropy | None = None,
 ) -> Release[Histogram]:
-    """The rows, or the people, of each group: the same mechanism as a histogram of the columns of groups.
+    """The number of rows, or of people, in each group: the mechanism of a histogram of the columns of groups.
 
     **Theorem.** A row is in one group, so the counts are a table of cells (`uptack.discrete.histograms.histogram`).
     Public groups get integer noise on each of them, ε-private. Unknown ones are shown where their noisy count reaches a
@@ -461,11 +456,8 @@ def count_by_group(
         return shown_by(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
     found, many = counted.sizes(unit)
     known = {group_key(group, counted.kinds): int(n) for group, n in zip(found, many, strict=True)}
-    law = cell_noise(left, relation, most=unit.most)
     exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
-    noisy = account.draw(IntegerNoise(loss.Pure(left), law), exact)
-    value = Histogram(public, fitted(in_steps(noisy, unit.step), None, lifted))
-    return account.release(value, CountNoise(law, noisy, unit.step), said(note))
+    return _noisy_cells(public, exact, account, left, unit, None, lifted, note)
 
 
 @release(reads=FLAGS, by=count_by_group, people=True, data=("rows",), missing=None, plan=one_count)
@@ -479,11 +471,11 @@ def count(
     entropy: Entropy | None = None,
     **_: Unpack[PureGrouping],
 ) -> Release[int]:
-    """How many, with two-sided geometric noise: ε-differentially private.
+    """The number of rows that are True, with two-sided geometric noise: ε-differentially private.
 
-    `rows` is the count itself, or a column of truth values whose True ones are counted, or under `ADD_REMOVE` any other
-    array or table, of which the rows are counted. A list, or a column of Python objects, has no declared type and is
-    read as truth values, row by row: what is not True is not counted.
+    `rows` is a column of truth values, or the count itself, or under `ADD_REMOVE` any other array or table, whose rows
+    are counted. A list, or a column of Python objects, has no declared type and is read as truth values, row by row:
+    what is not True is not counted.
 
     **Theorem.** A person with up to g rows moves a count by at most g, whether rows are replaced or added and removed.
     The count plus z with P(z = k) proportional to e^(-ε|k|/g) is ε-differentially private (Hall, Prop. 1.3.1, on the
@@ -500,7 +492,7 @@ def count(
     eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
     relation = check_adjacency(adjacency, rows_per_person)
     sensitivity = relation.rows_per_person * _cap(_unit(rows))
-    if sensitivity > eps * LARGEST_SCALE:  # said before the rows are counted
+    if sensitivity > eps * LARGEST_SCALE:  # refused before the rows are counted
         fix = "Pass a larger epsilon, or fewer rows per person."
         raise InvalidArgument("epsilon", f"at least {sensitivity / LARGEST_SCALE:.2g} here", float(eps), fix)
     noisy = laplace(

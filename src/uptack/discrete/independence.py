@@ -67,11 +67,6 @@ class IndependenceTest(TabularValue):
         figures = f"statistic={self.statistic:.4g}, pvalue={self.pvalue:.4g}, cramers_v={self.cramers_v:.3g}"
         return f"IndependenceTest({figures}, a table of {size})"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        figures = {"statistic": self.statistic, "pvalue": self.pvalue, "cramers_v": self.cramers_v}
-        return {**figures, "counts": self.counts.to_dict()}
-
     def figures(self, ends: Ends = None) -> list[Record]:
         """The statistic, the p-value and the effect size."""
         named = {"statistic": self.statistic, "p-value": self.pvalue, "Cramér's V": self.cramers_v}
@@ -121,15 +116,15 @@ def chi_square(
     entropy: Entropy | None = None,
     **_: Unpack[Grouping],
 ) -> Release[IndependenceTest] | NoReply:
-    """Tests whether two categorical columns are independent, and estimates Cramér's V, the size of their association.
+    """The chi-square test of independence of two categorical columns, with Cramér's V, the size of their association.
 
     `levels` are the public categories of both columns: a pair of lists, or a mapping of the columns' names to lists.
-    Truth values need none. A row with another value, or without one, takes part in nothing. Where the levels of a
-    column are not given, those with enough rows are found for an eighth of ε, with δ (`uptack.discrete.categories`).
+    Truth values need none. Rows with another value, or without one, are left out. If the levels of a column are not
+    given, those with enough rows are found for an eighth of ε, with δ (`uptack.discrete.categories`).
 
-    **Theorem.** (ε, δ)-differentially private, and ε where all levels are public: the table is a histogram of pairs
+    **Theorem.** (ε, δ)-differentially private, and ε if all levels are public: the table is a histogram of pairs
     (`uptack.discrete.histograms.histogram`), with integer Laplace noise of scale b = 2g/ε or g/ε, g the rows of a
-    person. The lists of levels are paid for before. All else is computed from the noisy table Y.
+    person. The lists of levels are paid for before. The rest is post-processing of the noisy table Y.
 
     **The test.** With E_ij = Y_i·Y_j/Y the statistic is Σ (Y_ij - E_ij)²/(E_ij + v), v = 2b² the variance of the noise:
     without noise it is Pearson's, and no cell of few rows is weighed by more than its noise allows. Given its margins,
@@ -139,18 +134,17 @@ def chi_square(
     there is ⊥ unless each is at least twice that. `value.cramers_v` is √(max(X² - m, 0)/(n·(min(r, c) - 1))), X² =
     Σ (Y - E)²/max(E, 1) and m its mean over the same draws, which noise and sampling alone account for.
 
-    Rows are taken to be independent of each other. So there is no `person=`: rows of one person need not be, and no one
-    row stands for her. With `rows_per_person` the release is private for people with several rows; the notes then say
-    what the p-value assumes.
+    The test assumes independent rows. So there is no `person=`: rows of one person need not be independent. With
+    `rows_per_person` the release is private for people with several rows; the notes then say what the p-value assumes.
 
     >>> from uptack import SeededEntropy
     >>> rng = np.random.default_rng(1)
     >>> smokes = rng.random(4000) < 0.3
     >>> ill = rng.random(4000) < np.where(smokes, 0.3, 0.2)
-    >>> found = chi_square(smokes, ill, epsilon=1, entropy=SeededEntropy(1)).value
-    >>> found.pvalue < 0.001, round(found.cramers_v, 1)
+    >>> result = chi_square(smokes, ill, epsilon=1, entropy=SeededEntropy(1)).value
+    >>> result.pvalue < 0.001, round(result.cramers_v, 1)
     (True, 0.1)
-    >>> found.counts[True, False]
+    >>> result.counts[True, False]
     8...
     """
     account = Account.open(
@@ -222,7 +216,7 @@ def _public(column: Column, place: int, levels: Any) -> Levels | None:
 
 
 def _frequent(column: Column, account: Account, unknown: int) -> Levels:
-    """The categories of a column with enough rows, in their order. Missing values are none of them."""
+    """The categories of a column with enough rows, in their order, without missing values."""
     part = account.allot(account.epsilon * LIST_SHARE, account.delta / unknown)
     screen = Screen.of(part.epsilon, part.delta, account.adjacency)
     shown = part.draw(screen, tallied(column))[0]

@@ -1,7 +1,4 @@
-"""Margins of tables of categorical columns.
-
-Noisy margins of one table, made to agree.
-"""
+"""Margins of tables of categorical columns, with noise, made consistent."""
 
 from __future__ import annotations
 
@@ -51,11 +48,6 @@ def _component(array: Floats, keep: Sequence[int]) -> Floats:
     return part
 
 
-def _spread(component: Floats, own: Names, names: Names) -> Floats:
-    """A component of some columns with axes of length 1 for the columns of a margin that it is not about."""
-    return component.reshape([component.shape[own.index(n)] if n in own else 1 for n in names])
-
-
 def consistent(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) -> dict[Names, Floats]:
     """The nearest margins, in least squares, that one table has; and one of this total, where it is given.
 
@@ -81,16 +73,12 @@ def consistent(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) ->
     fits = {own: part / shares[own] for own, part in parts.items()}
     if total is not None:
         fits[()] = np.array(float(total))
-    return {names: _assembled(fits, names, array.shape) for names, array in noisy.items()}
-
-
-def _assembled(fits: Mapping[Names, Floats], names: Names, shape: tuple[int, ...]) -> Floats:
-    """Margin S as the sum of its interactions a_T/N_S."""
-    out = np.zeros(shape)
-    for size in range(len(names) + 1):
-        for own in itertools.combinations(names, size):
-            out += _spread(fits[own], own, names) / out.size
-    return out
+    made = {names: np.zeros(array.shape) for names, array in noisy.items()}
+    for names, out in made.items():  # margin S is the sum of its interactions a_T/N_S
+        for size in range(len(names) + 1):
+            for own in itertools.combinations(names, size):
+                out += fits[own].reshape([fits[own].shape[own.index(n)] if n in own else 1 for n in names]) / out.size
+    return made
 
 
 WAYS = ("auto", "direct", "table", "sparse")
@@ -162,7 +150,7 @@ Made = tuple[Margins, MarginNoise | None]
 
 @dataclass(frozen=True)
 class _Call:
-    """What was asked for, but for the data."""
+    """The request, without the data."""
 
     chosen: Sequence[Names]
     domain: Domain
@@ -184,12 +172,6 @@ class _Call:
         """All margins of rows with these places in the columns, one count or weight a row."""
         return self._margins(places, lambda cells, size: np.bincount(cells, weights, size))
 
-    def counted(self, places: Sequence[Integers], inside: NDArray[np.bool_]) -> dict[Names, Integers]:
-        """All margins, of rows or of units of people."""
-        if (people := self.people) is None:
-            return self.sums([place[inside] for place in places])
-        return self._margins(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
-
     def _margins(
         self, places: Sequence[Integers], count: Callable[[Integers, int], NDArray[Any]]
     ) -> dict[Names, NDArray[Any]]:
@@ -206,7 +188,10 @@ class _Call:
         """Noise on each margin, at an equal share of ε."""
         share, unit = self.epsilon / len(self.chosen), self.unit
         law = cell_noise(share, self.adjacency, most=unit.most)
-        counts = self.counted(places, inside)
+        if (people := self.people) is None:
+            counts = self.sums([place[inside] for place in places])
+        else:
+            counts = self._margins(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
         noisy = {m: account.draw(IntegerNoise(loss.Pure(share), law), a) for m, a in counts.items()}
         fit = consistent({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
         return Margins(fit, self.domain), MarginNoise(law, noisy, unit.step)
@@ -229,7 +214,7 @@ class _Call:
 
 
 def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
-    """The margins asked for, their columns in the order of the domain."""
+    """The requested margins, with their columns in the order of the domain."""
     names = tuple(domain.columns)
     if isinstance(which, int | np.integer):
         if not 1 <= checks.integer("which", which, least=1) <= len(names):
@@ -247,11 +232,11 @@ def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]
 
 
 def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> str:
-    """The way with the least expected ℓ1 error, from public numbers alone; `rows` is None where it is secret.
+    """The way with the least expected ℓ1 error, from public numbers alone; `rows` is None if it is secret.
 
     Direct: every cell has noise of scale s·k, for k margins. Through the table: a margin of c cells out of p has sums
-    of p/c noises of scale s. The sparse table has no such noise but loses what lies in small cells, which is not known
-    beforehand: it is taken where the others are off by half of the rows or more.
+    of p/c noises of scale s. The sparse table has no such noise but loses the small cells, by an unknown amount: it is
+    used if the others are off by half of the rows or more.
     """
     direct = scale * len(sizes) * sum(sizes)
     table = scale * sum(c * max(1.0, math.sqrt(4 / math.pi * cells / c)) for c in sizes)
@@ -275,17 +260,17 @@ def margins(
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[Margins]:
-    """Margins of a table: all those of k columns (`which=k`), or a list of them. ε-differentially private.
+    """Margins of a contingency table: all those of k columns (`which=k`), or a list. ε-differentially private.
 
-    `columns` is a mapping of names to columns, or a data frame, and `domain` their public categories. A row with a
-    value that is none of them is counted nowhere.
+    `columns` is a mapping of names to columns, or a data frame, and `domain` their public categories. Rows with another
+    value are not counted.
 
     - `through="direct"`: **theorem** (Hall, section 2.4.2). Each of m margins is a histogram, so integer Laplace noise
       of scale 2gm/ε (SUBSTITUTE) or gm/ε (ADD_REMOVE), g the rows a person may own, makes it ε/m-private, and all of
       them together ε-private. They are then made to agree, by least squares: post-processing (`consistent`).
     - `"table"`: noise of scale 2g/ε (g/ε) on every cell of the whole table, which is summed: better for small tables.
     - `"sparse"`: the sums of a `sparse_histogram` by its adaptive rule: better for many margins of many columns.
-    - `"auto"`: whichever of these is expected to err least, worked out from public numbers.
+    - `"auto"`: the one with the least expected error, from public numbers.
 
     `total=True` (SUBSTITUTE only) makes all margins add up to the number of rows, for tables with every row in the
     domain. Margins may be fractional, and below 0: rounding them would undo the agreement.
@@ -307,7 +292,11 @@ def margins(
         stated(people.unit)
     call = _Call(_wanted(which, space), space, eps, relation, people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
-    _check_way(through, sizes, space)
+    checks.choice("through", through, WAYS)
+    if through == "table" and space.size > LARGEST_MARGIN:
+        raise InvalidArgument("through", "'direct' or 'sparse' for a table of more than 2^20 cells", "'table'")
+    if max(sizes) > LARGEST_MARGIN:
+        raise InvalidArgument("which", "margins of at most 2^20 cells each", f"one of {max(sizes)}")
     fixed = check_total(total, relation, call.unit)
     scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * call.unit.most / call.unit.step
     places, inside = space.indices(columns if people is None else people.data)
@@ -318,12 +307,3 @@ def margins(
     if way == "direct":
         return account.release(*call.direct(places, inside, goal, account))
     return account.release(*call.joint(np.where(inside, space.ravel(places), -1), way, goal, account))
-
-
-def _check_way(through: str, sizes: Sequence[int], domain: Domain) -> None:
-    if through not in WAYS:
-        raise InvalidArgument("through", "'auto', 'direct', 'table' or 'sparse'", checks.describe(through))
-    if through == "table" and domain.size > LARGEST_MARGIN:
-        raise InvalidArgument("through", "'direct' or 'sparse' for a table of more than 2^20 cells", "'table'")
-    if max(sizes) > LARGEST_MARGIN:
-        raise InvalidArgument("which", "margins of at most 2^20 cells each", f"one of {max(sizes)}")

@@ -1,9 +1,7 @@
-"""Histograms of huge, mostly empty domains, at a cost proportional to the occupied cells.
+"""Histograms of huge, mostly empty domains, at a cost proportional to the number of occupied cells.
 
-What noisy counts say about the counts: empirical Bayes for tables that are mostly empty.
-
-All of this is post-processing of a private release: it sees noisy counts, the public number of cells and the law of the
-noise, so floats will do and nothing here costs privacy.
+Counts are estimated from noisy counts by empirical Bayes. That is post-processing: it depends on the noisy counts, the
+public number of cells and the law of the noise, so floats will do and it costs no privacy.
 """
 
 from __future__ import annotations
@@ -43,21 +41,14 @@ ROUNDS = 40
 FINENESS = 6
 """Steps of the grid of counts within the smaller scale of the noise."""
 FAR = 12
-"""How many of the larger scale above the cutoff a count is estimated; beyond that it is surely not an empty cell's."""
-
-
-def _density(law: SkewedLaplace, z: Floats) -> Floats:
-    """P(noise = z), but not so small that floats lose it."""
-    exponent = np.where(z >= 0, -z / float(law.up), z / float(law.down))
-    density: Floats = law.pmf(0) * np.exp(np.maximum(exponent, -600))
-    return density
+"""Counts up to so many of the larger scale above the cutoff are estimated; larger ones are not from empty cells."""
 
 
 def _abundance(seen: Floats, density: Floats, cells: float) -> Floats:
-    """How many cells hold each count: the Poisson likelihood's maximum by Richardson and Lucy's iteration.
+    """The number of cells with each count: the maximum of the Poisson likelihood by Richardson and Lucy's iteration.
 
-    `seen` says how often each noisy value was seen and density[v, θ] how likely it is from a count θ, the first of
-    which is 0. The empty cells are taken to be all cells: their number is public, and hardly fewer.
+    `seen` is the frequency of each noisy value and density[v, θ] its probability given a count θ, the first of which is
+    0. The number of empty cells is set to that of all cells: it is public, and hardly larger.
     """
     share = density.sum(axis=0)
     held = np.ones(share.size)
@@ -85,7 +76,9 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     near = place < size
     values = cutoff + step * np.arange(size, dtype=np.float64) + (step - 1) / 2
     counts = np.concatenate(([0.0], np.arange(max(1.0, step // 2), values[-1] + FAR * small + 1, step)))
-    density = step * _density(law, values[:, None] - counts)
+    z = values[:, None] - counts
+    exponent = np.where(z >= 0, -z / float(law.up), z / float(law.down))
+    density = step * (law.pmf(0) * np.exp(np.maximum(exponent, -600)))  # P(noise = z), without underflow
     held = _abundance(np.bincount(place[near], minlength=size).astype(float), density, float(cells))
     weight = np.cumsum(density * held, axis=1)
     median = counts[np.argmax(weight >= weight[:, -1:] / 2, axis=1)]
@@ -103,7 +96,7 @@ RISING = Fraction(7, 10)
 
 A constant, the best of 0.5, 0.6, 0.7, 0.75, 0.8, 0.85 and 0.9 on the table of the thesis's figure 2.4 at ε = 1."""
 SCREENED = 1 << 12
-"""How many empty cells the adaptive rule looks at, on average."""
+"""The expected number of empty cells that the adaptive rule examines."""
 MOST_EMPTY = 1 << 22
 """How many empty cells may pass a cutoff, on average, before it is refused."""
 
@@ -116,18 +109,14 @@ Cells = tuple[Integers, Integers]
 class SparseHistogram(TabularValue, Mapping[int, Any]):
     """The cells that a release keeps, in their order, and their counts. Every other cell counts 0.
 
-    As a mapping it goes over the kept cells, but any cell of the domain may be looked up. Counts of people who are
-    divided among several cells need not be whole numbers.
+    As a mapping it iterates over the kept cells, but any cell of the domain may be looked up. Counts of people who are
+    divided among several cells need not be integers.
     """
 
     cells: Integers
     counts: NDArray[Any]
     domain_size: int
     domain: Domain | None = None
-
-    def __post_init__(self) -> None:
-        self.cells.setflags(write=False)
-        self.counts.setflags(write=False)
 
     def __getitem__(self, cell: int) -> Any:
         if not 0 <= cell < self.domain_size:
@@ -177,16 +166,11 @@ def printed_cutoff(size: int, law: SkewedLaplace) -> int:
     return 1 if size == 1 else Real(lambda: ball(Fraction(law.up)) * ball(size).log()).floor() + 1
 
 
-def _screening_cutoff(size: int, law: SkewedLaplace) -> int:
-    """The least positive integer that no more than so many of the cells are expected to reach by noise alone."""
-    return 1 if size <= SCREENED else max(1, law.cutoff(Fraction(SCREENED, size)))
-
-
 def _distinct(count: int, below: int, entropy: Entropy) -> Integers:
-    """A uniform set of so many distinct integers, in their order.
+    """A uniform random set of `count` distinct integers, in their order.
 
-    Draws that were seen before are drawn again, so every set of a size is as likely as any other. Where more than half
-    of all are wanted, the rest is drawn.
+    Repeated draws are drawn again, so all sets of that size are equally likely. If more than half of all are wanted,
+    the complement is drawn.
     """
     if 2 * count > below:
         return np.setdiff1d(np.arange(below), _distinct(below - count, below, entropy))
@@ -206,7 +190,7 @@ class SparseCells(Mechanism[Cells, Cells]):
     *Proof.* `cells` are the occupied ones, and they are treated so. Of the others, N in number, each passes by itself
     with probability P(z ≥ t). So how many pass is binomial; given how many, each set of them is as likely as any
     other; and given which, their values are independent with the law of z given z ≥ t, which is t plus a geometric
-    variable for t ≥ 0. The cells are then put into their order, which tells nothing of who was occupied. ∎
+    variable for t ≥ 0. The cells are then sorted, which does not show which were occupied. ∎
     """
 
     law: SkewedLaplace
@@ -255,8 +239,10 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     """The least noisy count that is looked at, in units of which so many count for one."""
     if rule not in RULES:
         raise InvalidArgument("rule", "'printed' or 'adaptive'", checks.describe(rule))
-    if cutoff is None:
-        return printed_cutoff(size, law) if rule == "printed" else _screening_cutoff(size, law)
+    if cutoff is None and rule == "printed":
+        return printed_cutoff(size, law)
+    if cutoff is None:  # the least one that at most SCREENED cells are expected to reach by noise alone
+        return 1 if size <= SCREENED else max(1, law.cutoff(Fraction(SCREENED, size)))
     given = checks.integer("cutoff", cutoff, least=1) * step
     if size > MOST_EMPTY and not law.exact_tail(given) <= Fraction(MOST_EMPTY, size):
         least = -(-law.cutoff(Fraction(MOST_EMPTY, size)) // step)
@@ -278,10 +264,10 @@ def sparse_histogram(
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[SparseHistogram]:
-    """The counts of a domain of up to 2^62 cells of which few are occupied: ε-differentially private.
+    """A histogram of a domain of up to 2^62 cells of which few are occupied: ε-differentially private.
 
-    `keys` are integers from 0 to domain_size - 1, or a table of columns where `domain_size` is a `Domain`. A row
-    outside the domain is counted nowhere.
+    `keys` are integers from 0 to domain_size - 1, or a table of columns if `domain_size` is a `Domain`. Rows outside
+    the domain are not counted.
 
     `rule="printed"`. **Theorem** (Hall, Prop. 2.4.3, on the integers). Integer Laplace noise of scale s = 2g/ε
     (SUBSTITUTE; g/ε under ADD_REMOVE) on every cell, g the rows a person may own, is ε-private; setting noisy counts of
@@ -290,10 +276,10 @@ def sparse_histogram(
     `rule="adaptive"`. **Theorem.** ε-private too, with nothing of ε set aside. The noise is `SkewedLaplace`, under
     SUBSTITUTE with rates 0.7ε/g upwards and 0.3ε/g downwards, which add up to ε/g; under ADD_REMOVE with ε/g both ways.
     The noisy counts at or above a low public cutoff, which about 4,096 empty cells reach, are private; the choice of
-    those worth keeping, and the guess of their counts (`uptack.discrete.sparse_histograms`), look at nothing else.
+    those worth keeping, and the estimates of their counts (`uptack.discrete.sparse_histograms`), use nothing else.
 
-    Both have exactly the law of noise on all p cells (`SparseCells`), in time and memory for occupied ones. (How long
-    it takes is not protected.) `interval` holds for each cell by itself, had one chosen it beforehand.
+    Both have exactly the law of noise on all p cells (`SparseCells`), in time and memory for occupied ones. (Running
+    time is not protected.) `interval` holds for a cell chosen beforehand.
 
     With `person=` people are counted, as in `histogram`: both theorems with units in place of rows.
 

@@ -10,6 +10,7 @@ from uptack.display.tabular import (
     FigureTable,
     PlottedValue,
     Record,
+    ReleasedValue,
     Tabular,
     TabularValue,
     line,
@@ -17,4 +18,15 @@ from uptack.display.tabular import (
     of_value,
 )
 
-__all__ = ["Ends", "FigureTable", "PlottedValue", "Record", "Tabular", "TabularValue", "line", "named", "of_value"]
+__all__ = [
+    "Ends",
+    "FigureTable",
+    "PlottedValue",
+    "Record",
+    "ReleasedValue",
+    "Tabular",
+    "TabularValue",
+    "line",
+    "named",
+    "of_value",
+]

@@ -7,7 +7,7 @@ import html
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -278,7 +278,26 @@ class Tabular(ABC):
         return self.table().html()
 
 
-class TabularValue(Tabular):
+class ReleasedValue:
+    """A dataclass of released numbers. Its arrays are read-only."""
+
+    def __post_init__(self) -> None:
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {field.name: _plain_parts(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+
+
+def _plain_parts(value: Any) -> Any:
+    if isinstance(value, ReleasedValue):
+        return value.to_dict()
+    return value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
+
+
+class TabularValue(ReleasedValue, Tabular):
     """A released value of several figures. The release around it has their intervals."""
 
     @abstractmethod

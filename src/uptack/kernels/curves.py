@@ -55,8 +55,6 @@ class DensityCurve(TabularValue):
         y = np.maximum(y, 0)
         y = y / y.max() if y.max() > 0 else np.ones_like(y)
         y = y / (np.diff(x) * (y[1:] + y[:-1]) / 2).sum()
-        for array in (x, y):
-            array.setflags(write=False)
         return DensityCurve(x, y)
 
     @property
@@ -127,10 +125,6 @@ class DensityCurve(TabularValue):
     def figures(self, ends: Ends = None) -> list[Record]:
         """One line per grid point."""
         return [line({"x": x}, y) for x, y in zip(self.points.tolist(), self.values.tolist(), strict=True)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"points": self.points.tolist(), "values": self.values.tolist()}
 
     def __repr__(self) -> str:
         return f"DensityCurve({self.points.size} points from {self.low} to {self.high})"
@@ -283,10 +277,6 @@ class Curve(TabularValue):
     high: Floats
     confidence: float
 
-    def __post_init__(self) -> None:
-        for array in (self.points, self.values, self.low, self.high):
-            array.setflags(write=False)
-
     def _line(self) -> Floats:
         if self.points.shape[1] != 1:
             got = f"in {self.points.shape[1]}"
@@ -322,11 +312,6 @@ class Curve(TabularValue):
         names = [{f"x{i}" if len(at) > 1 else "x": v for i, v in enumerate(at)} for at in self.points.tolist()]
         figures = (self.values.tolist(), self.low.tolist(), self.high.tolist())
         return [line(*figure) for figure in zip(names, *figures, strict=True)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        names = ("points", "values", "low", "high")
-        return {name: getattr(self, name).tolist() for name in names} | {"confidence": self.confidence}
 
     def __repr__(self) -> str:
         return f"Curve({len(self.values)} points in {self.points.shape[1]} dimensions)"

@@ -39,7 +39,7 @@ Function = Callable[[Floats], Any]
 
 @dataclass(frozen=True)
 class NoisyCoordinates(Mechanism[Floats, Floats]):
-    """Whitened coordinates of a function with integer Gaussian noise, which was drawn some way ahead.
+    """Whitened coordinates of a function with integer Gaussian noise, which is drawn in advance.
 
     All coordinates of one function together cost what one Gaussian mechanism does: see `release_function`.
     """
@@ -57,11 +57,11 @@ class NoisyCoordinates(Mechanism[Floats, Floats]):
 
 
 class FunctionRelease:
-    """A private function. `at(points)` answers as often as one likes: asked again, a point has the same answer.
+    """A private function. `at(points)` may be called any number of times; a point always has the same answer.
 
     All answers together have the law N(f, c²(K + τκI)), in whatever order the points came. To answer new points it
     keeps the curator's function, so it can be neither copied nor pickled: two copies would draw noise for the same
-    directions twice. `save` writes a file for readers, or hands the right to answer over to a file; see there.
+    directions twice. `save` writes a file for readers, or transfers the right to answer to a file.
     """
 
     def __init__(
@@ -144,16 +144,16 @@ class FunctionRelease:
             raise UptackError(f"{why}; save it in the process that made it")
 
     def _drawn(self, size: int) -> Integers:
-        """Independent noise, drawn some way ahead: exact draws by the hundred are as fast as one."""
+        """Independent noise, drawn in advance: hundreds of exact draws are as fast as one."""
         if self._ahead.size < size:
             self._ahead = self._account.toss(lambda entropy: self._noise.law.draw(max(size, AHEAD), entropy))
         drawn, self._ahead = self._ahead[:size], self._ahead[size:]
         return drawn
 
     def _values(self, where: Floats) -> Floats:
-        """f at points, within its public bound: whatever is not a number is read as one, so no error tells of data.
+        """f at points, clipped to its public bound; NaN is read as 0.
 
-        Warnings of f are kept back. Of an error of f only that there was one is told: its text may be about data.
+        Warnings of f are silenced, and the text of an error is not shown: both may reveal data.
         """
         f = self._f
         assert f is not None
@@ -237,7 +237,7 @@ class FunctionRelease:
         return self._values(points("points", where, self.kernel.dimension))
 
     def close(self) -> None:
-        """Forget the curator's function: what was answered stays, new points are only predicted."""
+        """Forget the curator's function: old answers stay, new points are only predicted."""
         with self._lock:
             self._forget()
 

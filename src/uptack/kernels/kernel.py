@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import reduce
 from typing import Any
@@ -54,25 +54,19 @@ def root_above(value: Fraction) -> Fraction:
 
 
 class Kernel(ABC):
-    """A positive semidefinite function K(x, y) with values in [0, `largest`].
+    """A positive semidefinite function K(x, y) with values in [0, `largest`], of points with `dimension` coordinates.
 
-    `rounding` bounds what floats do to it: |K computed - K| ≤ rounding·largest. Every length is the float as it stands.
+    `largest` is sup K(x, x) or a number above it. `rounding` bounds the error of floats: |K computed - K| ≤
+    rounding·largest. Every length is the float as it stands.
     """
 
-    @property
-    @abstractmethod
-    def dimension(self) -> int:
-        """The number of coordinates of a point."""
+    dimension: int
+    largest: Fraction
+    rounding: Fraction
 
-    @property
-    @abstractmethod
-    def largest(self) -> Fraction:
-        """sup K(x, x), or a number above it."""
-
-    @property
-    @abstractmethod
-    def rounding(self) -> Fraction:
-        """A bound on |K computed - K|, in units of `largest`."""
+    def _describe(self, dimension: int, largest: Fraction, rounding: Fraction) -> None:
+        for name, value in (("dimension", dimension), ("largest", largest), ("rounding", rounding)):
+            object.__setattr__(self, name, value)
 
     @abstractmethod
     def matrix(self, x: Floats, y: Floats) -> Floats:
@@ -80,8 +74,9 @@ class Kernel(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; `kernel_of` reads them."""
-        own = {name: value for name, value in vars(self).items() if not isinstance(value, Kernel)}
-        parts = [value.to_dict() for value in vars(self).values() if isinstance(value, Kernel)]
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        own = {name: value for name, value in values.items() if not isinstance(value, Kernel)}
+        parts = [value.to_dict() for value in values.values() if isinstance(value, Kernel)]
         return {"kernel": type(self).__name__} | own | {"parts": parts}
 
     def __call__(self, x: ArrayLike, y: ArrayLike) -> Floats:
@@ -112,20 +107,10 @@ class TensorKernel(Kernel):
     first: Kernel
     second: Kernel
 
-    @property
-    def dimension(self) -> int:
-        """d₁ + d₂."""
-        return self.first.dimension + self.second.dimension
-
-    @property
-    def largest(self) -> Fraction:
-        """The product of both."""
-        return self.first.largest * self.second.largest
-
-    @property
-    def rounding(self) -> Fraction:
-        """Both errors, and that of a product."""
-        return (1 + self.first.rounding) * (1 + self.second.rounding) * (1 + UNIT) - 1
+    def __post_init__(self) -> None:
+        a, b = self.first, self.second
+        rounding = (1 + a.rounding) * (1 + b.rounding) * (1 + UNIT) - 1
+        self._describe(a.dimension + b.dimension, a.largest * b.largest, rounding)
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
         """The product of both matrices."""
@@ -145,21 +130,8 @@ class SumKernel(Kernel):
         if self.first.dimension != self.second.dimension:
             must = f"a kernel of {self.first.dimension} coordinates"
             raise InvalidArgument("second", must, f"one of {self.second.dimension}", "For a tensor product use *.")
-
-    @property
-    def dimension(self) -> int:
-        """That of both."""
-        return self.first.dimension
-
-    @property
-    def largest(self) -> Fraction:
-        """The sum of both."""
-        return self.first.largest + self.second.largest
-
-    @property
-    def rounding(self) -> Fraction:
-        """The larger error, and that of a sum."""
-        return max(self.first.rounding, self.second.rounding) * (1 + UNIT) + UNIT
+        a, b = self.first, self.second
+        self._describe(a.dimension, a.largest + b.largest, max(a.rounding, b.rounding) * (1 + UNIT) + UNIT)
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
         """The sum of both matrices."""
@@ -173,20 +145,9 @@ class ScaledKernel(Kernel):
     kernel: Kernel
     factor: float
 
-    @property
-    def dimension(self) -> int:
-        """That of K."""
-        return self.kernel.dimension
-
-    @property
-    def largest(self) -> Fraction:
-        """c times that of K."""
-        return Fraction(self.factor) * self.kernel.largest
-
-    @property
-    def rounding(self) -> Fraction:
-        """The error of K, and that of a product."""
-        return self.kernel.rounding * (1 + UNIT) + UNIT
+    def __post_init__(self) -> None:
+        k = self.kernel
+        self._describe(k.dimension, Fraction(self.factor) * k.largest, k.rounding * (1 + UNIT) + UNIT)
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
         """c times the matrix of K."""
@@ -211,21 +172,12 @@ class StationaryKernel(Kernel):
         name, value = next(iter(vars(self).items()))
         object.__setattr__(self, name, float(checks.positive(name, value)))
         checks.integer("dimension", self.dimension, least=1)
+        self._describe(self.dimension, Fraction(1), (self.dimension + 20) * UNIT)
 
     @property
     def scale(self) -> float:
         """The length that differences are measured in."""
         return float(next(iter(vars(self).values())))
-
-    @property
-    def largest(self) -> Fraction:
-        """1."""
-        return Fraction(1)
-
-    @property
-    def rounding(self) -> Fraction:
-        """(d + 20) roundoffs."""
-        return (self.dimension + 20) * UNIT
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -299,13 +251,13 @@ KERNELS = (GaussianKernel, ExponentialKernel, Matern32, Matern52)
 
 def kernel_of(content: dict[str, Any]) -> Kernel:
     """The kernel that `to_dict` wrote down."""
-    for leaf in KERNELS:
-        if content["kernel"] == leaf.__name__:
-            return leaf(content["scale"], content["dimension"])
-    parts = [kernel_of(part) for part in content["parts"]]
-    if content["kernel"] == "ScaledKernel":
-        return ScaledKernel(parts[0], content["factor"])
-    return {"TensorKernel": TensorKernel, "SumKernel": SumKernel}[content["kernel"]](*parts)
+    kind: Any = {kernel.__name__: kernel for kernel in (*KERNELS, TensorKernel, SumKernel, ScaledKernel)}[
+        content["kernel"]
+    ]
+    if kind in KERNELS:
+        return kind(content["scale"], content["dimension"])  # type: ignore[no-any-return]
+    factor = [content["factor"]] if kind is ScaledKernel else []
+    return kind(*map(kernel_of, content["parts"]), *factor)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------------------------------------------------------- norms

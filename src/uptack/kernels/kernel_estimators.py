@@ -5,6 +5,7 @@ A search over parameters fits many times. Each fit spends its ε again, and scor
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from uptack.release import NoReply, Release
 
 
 class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
-    """What both have in common: fit by a release, answer from the released function.
+    """The part that both estimators share: fit by a release, predict from the released function.
 
     After `fit`: `privacy_` (what the fit cost) and `release_`, an `uptack.Release` whose `value` is the function, or an
     `uptack.NoReply`. Neither holds data. A fit that gets ⊥ raises `uptack.NoReplyError`. `adjacency=None` is
@@ -36,7 +37,7 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
     release_: Release[KernelMachine] | NoReply
 
     def _read(self, x: ArrayLike, y: ArrayLike, person: Any, **how: Any) -> tuple[Floats, NDArray[Any]]:
-        """X and y as arrays. How many rows people have is secret, so errors of theirs are left to the release."""
+        """X and y as arrays. With people the number of rows is secret, so the release itself checks them."""
         if person is None:
             read: tuple[Floats, NDArray[Any]] = validate_data(self, x, y, dtype=np.float64, **how)
             return read
@@ -63,14 +64,15 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
     """A private support vector machine (`loss="hinge"`) or logistic one, of two classes.
 
     See `uptack.kernels.kernel_machine`.
 
-    The names of the classes are taken as public: they are read off y unless `classes` lists both, and then y may hold
-    one of them only. Without `classes`, that y holds two of them is taken as public too. How many rows each has stays
-    private.
+    The names of the classes are assumed to be public: they are read off y unless `classes` lists both, and then y may
+    hold only one of them. Without `classes`, it is assumed public that y holds two. The number of rows of each class
+    stays private.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -80,32 +82,18 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
     (array(['in', 'out'], dtype='<U3'), Privacy(epsilon=1.0, delta=1e-06))
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        loss: str = "hinge",
-        kernel: Kernel | None = None,
-        bandwidth: float | None = 1.0,
-        regularization: float | None = None,
-        frequencies: int = 256,
-        classes: ArrayLike | None = None,
-        rows_per_person: int = 1,
-        adjacency: Adjacency | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.loss = loss
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.regularization = regularization
-        self.frequencies = frequencies
-        self.classes = classes
-        self.rows_per_person = rows_per_person
-        self.adjacency = adjacency
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    loss: str = "hinge"
+    kernel: Kernel | None = None
+    bandwidth: float | None = 1.0
+    regularization: float | None = None
+    frequencies: int = 256
+    classes: ArrayLike | None = None
+    rows_per_person: int = 1
+    adjacency: Adjacency | None = None
+    random_state: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
@@ -123,14 +111,13 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
-        """The private function, above 0 for `classes_[1]`. A point has the same value however often it is asked."""
+        """The private function, above 0 for `classes_[1]`. A point always has the same value."""
         return self._values(X)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803 - scikit-learn's name
         """The class on whose side each row is."""
-        upper = self._values(X) > 0
-        predicted: NDArray[Any] = self.classes_[upper.astype(int)]
-        return predicted
+        upper = self._values(X) > 0  # which checks that the model is fitted
+        return np.asarray(self.classes_[upper.astype(int)])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -138,6 +125,7 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[misc]
     """A private robust regression in a space of functions: see `uptack.kernels.kernel_machine`.
 
@@ -153,36 +141,20 @@ class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[mis
     (True, Privacy(epsilon=1.0, delta=1e-06))
     """
 
-    def __init__(
-        self,
-        epsilon: float = 1.0,
-        delta: float = 1e-6,
-        *,
-        loss: str | Penalty = "huber",
-        kernel: Kernel | None = None,
-        bandwidth: float | None = 1.0,
-        regularization: float | None = None,
-        frequencies: int = 256,
-        centre: float | None = None,
-        scale: float | None = None,
-        rows_per_person: int = 1,
-        adjacency: Adjacency | None = None,
-        on_no_reply: str = "raise",
-        random_state: int | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.loss = loss
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.regularization = regularization
-        self.frequencies = frequencies
-        self.centre = centre
-        self.scale = scale
-        self.rows_per_person = rows_per_person
-        self.adjacency = adjacency
-        self.on_no_reply = on_no_reply
-        self.random_state = random_state
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    loss: str | Penalty = "huber"
+    kernel: Kernel | None = None
+    bandwidth: float | None = 1.0
+    regularization: float | None = None
+    frequencies: int = 256
+    centre: float | None = None
+    scale: float | None = None
+    rows_per_person: int = 1
+    adjacency: Adjacency | None = None
+    on_no_reply: str = "raise"
+    random_state: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from uptack import checks
+from uptack.display import ReleasedValue
 from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
@@ -38,7 +39,7 @@ TERMS = BLOCK + 64
 """A sum of fewer than 2^64 blocks errs by at most so many roundoffs of the sum of absolute values: one for each row of
 a block, and one for each round of pairs."""
 MOST_ENTRIES = 1 << 29
-"""Numbers that are kept at once, 4 GiB. Where there are more they are worked out again whenever they are needed."""
+"""The most numbers that are kept in memory, 4 GiB. If there are more, they are computed again when needed."""
 
 
 def spectrum(kernel: Kernel, count: int) -> Floats:
@@ -154,7 +155,7 @@ class Features:
 
 
 @dataclass(frozen=True, eq=False)
-class KernelMachine:
+class KernelMachine(ReleasedValue):
     """A function f(x) = centre + scale·w·φ(x) that may be asked anywhere, any number of times. It holds no data.
 
     `noise` is the standard deviation of the privacy noise in its values, the same everywhere.
@@ -165,10 +166,6 @@ class KernelMachine:
     centre: float
     scale: float
     noise: float
-
-    def __post_init__(self) -> None:
-        for array in (self.frequencies, self.coefficients):
-            array.setflags(write=False)
 
     def at(self, x: ArrayLike) -> Floats:
         """The values at points of shape (k, d)."""
@@ -187,11 +184,6 @@ class KernelMachine:
         level = float(checks.inside_unit("confidence", confidence))
         middle, reach = self.at(x), self.noise * scipy.stats.norm.ppf(0.5 + level / 2)
         return middle - reach, middle + reach
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        arrays = {"frequencies": self.frequencies.tolist(), "coefficients": self.coefficients.tolist()}
-        return {**arrays, "centre": self.centre, "scale": self.scale, "noise": self.noise}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

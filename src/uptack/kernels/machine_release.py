@@ -92,7 +92,7 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class Design:
-    """What a machine is to be, checked before data are read. None stands for what is to be found out."""
+    """The options of a machine, checked before data are read. None stands for what is estimated privately."""
 
     loss: str | Penalty = "hinge"
     kernel: Kernel | None = None
@@ -132,16 +132,16 @@ class Design:
 
     @property
     def measures_y(self) -> bool:
-        """Whether the place of y is to be found out."""
+        """Whether centre and scale of y are estimated."""
         return self.scale is None and not self.penalty.labels
 
     @property
     def measures_x(self) -> bool:
-        """Whether the bandwidths are to be found out."""
+        """Whether the bandwidths are estimated."""
         return self.kernel is None and self.bandwidth is None
 
     def check(self, columns: Columns, missing: str) -> None:
-        """Whether X and y can be fitted: as many columns as the kernel takes, and no row that lacks a value."""
+        """Check X and y: as many columns as the kernel takes, and no row that lacks a value."""
         p = len(columns) - 1
         if self.kernel is not None and self.kernel.dimension != p:
             fix = "Kernels of single columns are combined by *."
@@ -151,7 +151,7 @@ class Design:
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
 
     def rows(self, columns: Columns, missing: str) -> TrainingRows:
-        """The rows to be fitted, with labels where there must be labels. A row without all of it is left out."""
+        """The rows to be fitted. Rows without a value, or without a label if labels are needed, are left out."""
         held = columns.rows("drop").in_memory()
         x, y = np.ascontiguousarray(held.lines[:-1].T), held.lines[-1]
         labelled = np.abs(y) == 1 if self.penalty.labels else np.ones(y.size, bool)
@@ -175,7 +175,7 @@ class MachineTerms:
 
     @staticmethod
     def of(design: Design, rows: int, adjacency: Adjacency = SUBSTITUTE, multiplier: Rational = 0) -> MachineTerms:
-        """g·M/(λN), or half of that where rows come and go, and t/λ.
+        """g·M/(λN), or half of that if rows are added and removed, and t/λ.
 
         If λ is not given it is what makes the noise NOISE, but not below 1/2N, scikit-learn's C = 1. t is what adds
         SLACK, but no less than four times the rounding of a gradient where n ≤ 2N, so that floats reach it. (A private
@@ -235,8 +235,8 @@ def kernel_machine(
     """A support vector machine, logistic or robust regression in a space of functions, with no bounds on X or y.
 
     **Theorem.** (ε, δ)-differentially private: Gaussian noise for the sensitivity of Theorems 1 and 3 on the
-    coefficients, and by composition a private count under ADD_REMOVE and private quartiles where they are called for.
-    What the machine answers is post-processing.
+    coefficients, and by composition a private count under ADD_REMOVE and private quartiles if the options need them.
+    Predictions are post-processing.
 
     - `loss`: "hinge" or "logistic" for labels y = ±1; "huber" or "insensitive" for numbers, or `Huber(cutoff)` and
       `Insensitive(width)`, in units of the scale.
@@ -277,7 +277,7 @@ def kernel_machine(
 
 
 def _fit(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:
-    """The quartiles that were called for, then the coefficients with noise."""
+    """The quartiles that the design needs, then the coefficients with noise."""
     data = design.rows(columns, missing) if question.size_is_secret else None
     rows, question = public_size(columns.table.size if data is None else data.n, question)
     if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
@@ -300,7 +300,7 @@ def _fit(design: Design, columns: Columns, missing: str, question: Question) -> 
 def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
     """The curator's own machine, without noise: **not private**. The arguments are those of `kernel_machine`.
 
-    What is not given is not measured: a bandwidth of 1, y as it is, and λ = 1/2n.
+    Nothing is estimated: the defaults are a bandwidth of 1, y as it is, and λ = 1/2n.
     """
     wanted = Design(**design)
     columns = columns_of(x, y)
@@ -313,7 +313,7 @@ def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
 
 
 def _measured(design: Design, data: TrainingRows, rows: int, question: Question) -> KernelMachine | Outcome[Any]:
-    """The machine but for its coefficients, with centre, scale and widths from quartiles where they were called for."""
+    """The machine without coefficients, with centre, scale and widths from quartiles if the design needs them."""
     place, widths = design.place(), np.ones(data.p)
     kernel = design.kernel or GaussianKernel(float(design.bandwidth or 1), data.p)
     columns = [(SHARE, data.y)] if design.measures_y else []
@@ -341,12 +341,11 @@ def _coefficients(
     with np.errstate(over="ignore"):
         y = (data.y - machine.centre) / machine.scale
     phi = Features(data.x, machine.frequencies)
-    objective = Objective(phi, y, penalty, rows, terms.regularization, _weights(data), data.n)
-    return minimiser(objective, terms.tolerance)
+    return minimiser(Objective(phi, y, penalty, rows, terms.regularization, _weights(data), data.n), terms.tolerance)
 
 
 def _weights(data: TrainingRows) -> Floats | None:
-    """⌊2^40/m⌋/2^40 for each of the m rows of a person: floats without rounding, of one at most together."""
+    """⌊2^40/m⌋/2^40 for each of the m rows of a person: exact floats, at most 1 together."""
     if data.whose is None:
         return None
     counts = np.bincount(data.whose, minlength=data.people)

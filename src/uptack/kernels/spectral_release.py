@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from uptack import checks
 from uptack.account import Account
+from uptack.display import ReleasedValue
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
@@ -141,15 +142,12 @@ class FourierBasis:
 
 
 @dataclass(frozen=True, eq=False)
-class SpectralRelease:
+class SpectralRelease(ReleasedValue):
     """A private function Σ sqrt(λ_j)·w_j·φ_j, known by its coordinates w. `scale` is the noise of each of them."""
 
     basis: FourierBasis
     coordinates: Floats
     scale: float
-
-    def __post_init__(self) -> None:
-        self.coordinates.setflags(write=False)
 
     def at(self, where: ArrayLike) -> Floats:
         """The private function at points (k, d)."""

@@ -1,8 +1,7 @@
 """Rank statistics and contrasts of groups: bounded by nature, so they need no bounds on the data."""
 
-from uptack.ranks.contrasts import hodges_lehmann, median_difference, quantile_difference
+from uptack.ranks.contrasts import hodges_lehmann, mean_difference, median_difference, quantile_difference
 from uptack.ranks.correlations import correlation, correlation_matrix, kendall_tau
-from uptack.ranks.mean_differences import mean_difference
 from uptack.ranks.rank_tests import kruskal_wallis, mann_whitney, signed_rank
 from uptack.ranks.superiority import rank_biserial, superiority
 

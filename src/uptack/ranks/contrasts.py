@@ -1,4 +1,4 @@
-"""Differences between two groups by inverse sensitivity: of quantiles, and Hodges and Lehmann's shift."""
+"""Differences between two groups: of quantiles, of means, and the Hodges-Lehmann shift."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import IntegerLaplace
-from uptack.ranks.rank_data import PUBLIC_LABELS, LabelOptions, Samples, labels_are_public, public_groups, samples
+from uptack.ranks.rank_data import (
+    EXAMPLE,
+    PUBLIC_LABELS,
+    LabelOptions,
+    Samples,
+    labels_are_public,
+    public_groups,
+    samples,
+    sampling_note,
+    two_samples,
+)
 from uptack.ranks.superiority import MOVES, weight
 from uptack.reach import Reach
 from uptack.reach.group_difference import Difference, PairwiseShift
 from uptack.reach.l_statistics import quantile_rank
-from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.statistics import moments
 from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, level, read_question
-from uptack.statistics.quantile_intervals import (
-    HALF,
-    IntervalRanks,
-    PopulationInterval,
-    confidence_of,
-    end_around,
-)
+from uptack.statistics.frames import enough
+from uptack.statistics.means import DOUBT, RECIPES, MeanInterval
+from uptack.statistics.quantile_intervals import HALF, IntervalRanks, PopulationInterval, confidence_of, end_around
 from uptack.statistics.statistic import HOW, inverse_draw
 from uptack.table.protocol import Column
-from uptack.table.reads import LABELLED
 
 Sizes = tuple[int, int]
-EXAMPLE = {"groups": (1, 0)}
 
 
 class ContrastOptions(LabelOptions, total=False):
@@ -49,10 +53,7 @@ class ContrastOptions(LabelOptions, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """What was asked of two groups: a question to pay from, their values, and who knows their sizes.
-
-    `together` says that one row may move both groups: it is replaced, and its label is part of it.
-    """
+    """A request about two groups: a question to pay from, their values, and the public numbers of labels, if any."""
 
     question: Question
     samples: Samples
@@ -66,12 +67,12 @@ class Contrast:
 
     @property
     def sizes(self) -> Sizes:
-        """How many values each group has: secret, unless the question says otherwise."""
+        """The number of values in each group: secret, unless the question says otherwise."""
         return self.groups[0].count(), self.groups[1].count()
 
     @property
     def known(self) -> Sizes | None:
-        """The sizes of both groups where they are public; the largest that both can have where only that is known."""
+        """The sizes of both groups if they are public; else the largest equal sizes that are possible, if known."""
         if not self.question.size_is_secret:
             return self.labelled
         most = self.question.at_most
@@ -79,12 +80,12 @@ class Contrast:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of the labels."""
+        """A note on public labels."""
         return () if self.labelled is None else (PUBLIC_LABELS,)
 
     @property
     def together(self) -> bool:
-        """Whether a replaced row may go over to the other group."""
+        """Whether one row may move both groups: a replaced row may change its group."""
         return self.labelled is None and self.question.adjacency.size_is_public
 
 
@@ -106,9 +107,9 @@ def read_contrast(
 
 
 def _drawn(contrast: Contrast, bears: Callable[[Sizes], int], reach: Callable[[int, Lattice], Reach]) -> Outcome[float]:
-    """A shift by one draw. `bears` is for how many steps groups of such sizes bear: one person moves it by at most one.
+    """A shift by one draw. `bears` is κ for groups of such sizes, which one person moves by at most one.
 
-    Groups of one size bear the most.
+    It is largest for groups of equal size.
     """
     known = contrast.known or (0, 0)
     drawn = inverse_draw(
@@ -141,17 +142,10 @@ def difference(contrast: Contrast, p: Fraction) -> Outcome[float]:
 
 
 END_SHARE = Fraction(3, 8)
-"""The part of ε that each end of an interval gets, where one is asked for: ends are what is far off."""
+"""The part of ε for each end of an interval, if one is requested: the ends have the largest error."""
 
 
-@release(
-    reads=LABELLED,
-    people="each",
-    data=("x", "labels"),
-    missing="ignore",
-    examples=(EXAMPLE, {**EXAMPLE, "interval": 0.9}),
-    page="median_difference",
-)
+@two_samples(examples=(EXAMPLE, {**EXAMPLE, "interval": 0.9}), page="median_difference")
 def median_difference(
     x: Any,
     labels: Any,
@@ -161,7 +155,9 @@ def median_difference(
     interval: Rational | None = None,
     **options: Unpack[ContrastOptions],
 ) -> Release[float] | NoReply:
-    """The median of the first group less that of the second, with no bounds: `quantile_difference` at 1/2, which see.
+    """The difference of two medians: that of the first group less that of the second. No bounds.
+
+    **Theorem.** As for `quantile_difference`, at p = 1/2.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -172,14 +168,7 @@ def median_difference(
     return _released("median difference", x, labels, groups, HALF, epsilon, interval, options)
 
 
-@release(
-    reads=LABELLED,
-    people="each",
-    data=("x", "labels"),
-    missing="ignore",
-    examples=({**EXAMPLE, "p": 0.25}, {**EXAMPLE, "p": 0.6, "interval": 0.9}),
-    page="median_difference",
-)
+@two_samples(examples=({**EXAMPLE, "p": 0.25}, {**EXAMPLE, "p": 0.6, "interval": 0.9}), page="median_difference")
 def quantile_difference(
     x: Any,
     labels: Any,
@@ -190,16 +179,16 @@ def quantile_difference(
     interval: Rational | None = None,
     **options: Unpack[ContrastOptions],
 ) -> Release[float] | NoReply:
-    """The p-quantile of the first group less that of the second, with no bounds on the data.
+    """The difference of two p-quantiles: that of the first group less that of the second. No bounds.
 
-    `groups` are two public labels. A row with another label, or with none, takes part in nothing, and so does a row
-    without a value (`missing="ignore"`).
+    `groups` are two public labels. Rows with another label, with none, or without a value (`missing="ignore"`) are left
+    out.
 
     **Theorem.** The release is ε-differentially private: it is one draw by inverse sensitivity
-    (`uptack.mechanisms.inverse_sensitivity`) on the reach of a difference (`uptack.reach.group_difference`). Where
-    labels are public, and where rows come and go, a row is in one group, and k changes are split over both. Where a
-    label is part of a row that is replaced, one row can move both groups, and both get k. The sizes of the groups are
-    secret then; ranks follow them.
+    (`uptack.mechanisms.inverse_sensitivity`) on the reach of a difference (`uptack.reach.group_difference`). If labels
+    are public, or if rows are added and removed, a row is in one group, and k changes are split over both. If a label
+    is part of a replaced row, one row can move both groups, and both get k. The sizes of the groups are secret then;
+    ranks follow them.
 
     `interval=0.95` gives three quarters of ε to an interval for the difference of the *population's* quantiles;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any two populations.
@@ -230,7 +219,7 @@ def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Out
     """A quarter of ε for the difference, the rest for the ends; a tenth of all for secret sizes first.
 
     **Theorem.** Let α = 1 - confidence, and Q₁, Q₂ the populations' quantiles. But for α/10 the sizes lie in their
-    ranges (where they are public there is nothing to fail). But for 7α/10, a quarter of it for each of four events,
+    ranges (if they are public this is certain). But for 7α/10, a quarter of it for each of four events,
     a(l₁) ≤ Q₁ ≤ a(u₁) and b(l₂) ≤ Q₂ ≤ b(u₂), by the laws of the rows up to the quantiles (`rank_bounds`). Then
     a(l₁) - b(u₂) ≤ Q₁ - Q₂ ≤ a(u₁) - b(l₂). Each end aims a number of ranks further out in both groups, and misses by
     more, not being ⊥, with a chance of α/10 (`uptack.statistics.quantile_intervals.IntervalRanks`). ∎
@@ -239,7 +228,7 @@ def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Out
     share = COUNT_SHARE if question.size_is_secret else Fraction(0)
     each = question.epsilon * (1 - share) * END_SHARE
     law, off = None, 0
-    if share:  # noise on both sizes: a row that goes over moves both by one
+    if share:  # noise on both sizes: a row that changes its group moves both by one
         law = IntegerLaplace((2 if contrast.together else 1) * question.rows / (question.epsilon * share))
         off = law.cutoff((1 - confidence) / 40) - 1
 
@@ -278,7 +267,7 @@ def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Out
 
 
 def _ranges(sizes: Sequence[int], off: int) -> tuple[Sizes, Sizes]:
-    """What both sizes lie between, if each is off by at most so much."""
+    """The range of both sizes, if each is off by at most so much."""
     one, other = ((max(n - off, 0), max(n + off, 0)) for n in sizes)
     return one, other
 
@@ -286,26 +275,24 @@ def _ranges(sizes: Sequence[int], off: int) -> tuple[Sizes, Sizes]:
 # ------------------------------------------------------------------------------------------- Hodges and Lehmann's shift
 
 COMES = Fraction(3, 2)
-"""What h·S moves by where a row comes or goes: `uptack.ranks.superiority`."""
+"""How far h·S moves if a row is added or removed: `uptack.ranks.superiority`."""
 
 
-@release(
-    reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="median_difference"
-)
+@two_samples(examples=(EXAMPLE,), page="median_difference")
 def hodges_lehmann(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[ContrastOptions]
 ) -> Release[float] | NoReply:
-    """How far the first group lies above the second: the median of all differences between their rows. No bounds.
+    """The Hodges-Lehmann shift of the first group above the second: the median of all pairwise differences. No bounds.
 
-    Where one group is the other one moved, it estimates by how much, better than the difference of the medians does.
-    `groups` are two public labels. A row with another label, with none, or without a value takes part in nothing.
+    If one population is the other one shifted, it estimates the shift, with less error than the difference of medians.
+    `groups` are two public labels. Rows with another label, with none, or without a value are left out.
 
     **Theorem.** The release is ε-differentially private: one draw by inverse sensitivity
     (`uptack.mechanisms.inverse_sensitivity`) on the reach of `uptack.reach.group_difference`. A candidate's sum of ±1
-    over pairs, S(y), moves by at most 2·max(n₁, n₀) with public labels. Where labels are part of the rows, h·S(y) moves
-    by at most 2 if a row is replaced and by 3/2 if one comes or goes, with the h of `uptack.ranks.superiority`.
-    Both bounds are for any sums of numbers from -1 to 1 over pairs. With all signs alike they say that the number κ of
-    steps that the data bear moves by at most one, as ⊥ needs.
+    over pairs, S(y), moves by at most 2·max(n₁, n₀) with public labels. If labels are part of the rows, h·S(y) moves by
+    at most 2 if a row is replaced and by 3/2 if one is added or removed, with the h of `uptack.ranks.superiority`.
+    Both bounds hold for any sums of numbers from -1 to 1 over pairs. With all signs alike they say that κ moves by at
+    most one, as ⊥ needs.
 
     It takes O(n log n) for each of some hundred candidates per digit: a few seconds for 10,000 rows.
     """
@@ -326,7 +313,7 @@ def hodges_lehmann(
 
 
 def step(contrast: Contrast, sizes: Sizes) -> Fraction | None:
-    """How far S(y) may move per person, on the scale of the sizes as they are; None without rows."""
+    """How far one person may move S(y), for such sizes; None without rows."""
     rows = contrast.question.rows
     if contrast.labelled is not None:
         large = max(contrast.labelled) or max(sizes)  # advice is about other sizes, also where nobody has a label
@@ -334,3 +321,97 @@ def step(contrast: Contrast, sizes: Sizes) -> Fraction | None:
     h = weight(*sizes)
     moves = MOVES if contrast.question.adjacency.size_is_public else COMES
     return Fraction(moves) * rows / h if h else None
+
+
+# -------------------------------------------------------------------------------------------------- difference of means
+
+LEAST_P = 1e-4
+"""The least p-value: the normal approximation, and the bounds on the tails, are not more precise."""
+
+
+@two_samples(examples=(EXAMPLE,), page="median_difference")
+def mean_difference(
+    x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
+) -> Release[float] | NoReply:
+    """The difference of two means, that of the first group less that of the second, with Welch's interval. No bounds.
+
+    `groups` are two public labels. Rows with another label, with none, or without a value (`missing="ignore"`) are left
+    out.
+
+    **Theorem.** The release is ε-differentially private. Each group's mean is released as `uptack.mean` releases it,
+    with ε/2. If a row is replaced, added or removed, then in each group at most one row is. So each of the two releases
+    is ε/2-differentially private for the whole table, and together they are ε-differentially private by composition.
+    The difference, its interval and the p-value are computed from them.
+
+    `result.interval(0.95)` is for the difference of the *populations'* means. The groups have variances of their own
+    (Welch 1947): with half-widths h₁ and h₂ of the two means' intervals, which allow for sampling and for noise, it is
+    the difference ± sqrt(h₁² + h₂²), and then what rows beyond the private ranges may add. `result.noise.p_value` is
+    that of the test of equal means which the interval implies: the smallest α such that the interval at 1 - α does not
+    hold 0. It is at least 0.0001. The test is approximate, by the central limit theorem.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> rng = np.random.default_rng(1)
+    >>> ward = np.repeat(["a", "b"], [4000, 2000])
+    >>> days = rng.normal(np.where(ward == "a", 12, 10), np.where(ward == "a", 2, 5))
+    >>> result = mean_difference(days, ward, groups=("a", "b"), epsilon=2, entropy=SeededEntropy(1))
+    >>> low, high = result.interval(0.95)
+    >>> bool(low < 2 < high), bool(high - low < 2), result.noise.p_value
+    (True, True, 0.0001)
+    """
+    contrast = read_contrast("mean difference", x, labels, groups, epsilon, options)
+    question = contrast.question
+    known, each = contrast.known, question.epsilon / 2 / question.rows
+    if known is not None and not enough(min(known), each):
+        advice = Advice(n=2 * (least_n(lambda size: enough(size, each)) or 1), other="groups with more rows")
+        return question.account.close(question.refuse(moments.HOW, advice))
+    made, law = list[moments.Moments](), question.count
+    for part, half in zip(contrast.groups, question.split(HALF, HALF), strict=True):
+        one, left = moments.framed(part.floats(), half, RECIPES)
+        if isinstance(one, Outcome):
+            return question.account.close(one)
+        made.append(one)
+        law = left.count
+    if law is not None:
+        question.account.bought(sum(one.rows for one in made), law, times=2)
+    means = [one.frame.centre + one.frame.half * one.first for one in made]
+    noise = WelchInterval(means[0] - means[1], MeanInterval(made[0]), MeanInterval(made[1]))
+    clipped = (moments.clipping(one) for one in made)
+    notes = (*contrast.notes, *clipped, *sampling_note(question.account), noise.sentence)
+    return question.account.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))
+
+
+@dataclass(frozen=True)
+class WelchInterval:
+    """The interval of a difference between two means: half-widths add in squares, tails add."""
+
+    difference: float
+    first: MeanInterval
+    second: MeanInterval
+
+    def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
+        """For the difference of the populations' means; infinite if a tail is too heavy."""
+        half = math.hypot(self.first.half(confidence, True), self.second.half(confidence, True))
+        (down, up), (other_down, other_up) = (one.made.tails(DOUBT) for one in (self.first, self.second))
+        return value - half - down - other_up, value + half + up + other_down
+
+    @property
+    def p_value(self) -> float:
+        """The smallest α, from 0.0001 to 1, such that the interval at 1 - α does not hold 0."""
+        low, high = LEAST_P, 1.0
+        if self._excludes_zero(low):
+            return low
+        for _ in range(40):  # to a part in 10^12
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self._excludes_zero(middle) else (middle, high)
+        return high
+
+    def _excludes_zero(self, alpha: float) -> bool:
+        low, high = self.around(self.difference, Fraction(1 - alpha))
+        return low > 0 or high < 0
+
+    @property
+    def sentence(self) -> str:
+        """The result of the test, in words."""
+        sign = "≤" if self.p_value <= LEAST_P else "="
+        return f"Welch's test of equal means: p {sign} {self.p_value:.2g}."

@@ -40,10 +40,10 @@ MOVES = 4
 
 @dataclass(frozen=True)
 class TauNoise:
-    """What is known of the error of a noisy τ: sampling with a plug-in variance, noise, and the rows if they are noisy.
+    """The error of a noisy τ: sampling with a plug-in variance, noise, and a noisy number of rows.
 
-    `rows` is the number of rows, `scale` that of the Laplace noise on τ, `spread` a noisy mean of t_i², `blur` its
-    noise, and `size` the law of the noise in the number of rows where that is secret.
+    `rows` is the number of rows, `scale` that of the Laplace noise on τ, `spread` a noisy mean of t_i², `blur` the
+    scale of its noise, and `size` the law of the noise in the number of rows, if that is secret.
     """
 
     tau: float
@@ -55,10 +55,10 @@ class TauNoise:
     seen: Callable[[float], float] = float
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
-        """An interval for the population's τ, or for what is made of it.
+        """An interval for the population's τ, or for the function `seen` of it.
 
         The variance of τ is about 4ζ/n with ζ = mean t_i² - τ², and at most 2(1 - τ²)/n. Noise is allowed for once in ζ
-        and exactly in τ. Where the number of rows is noisy, a fifth of the error goes into a range of it.
+        and exactly in τ. If the number of rows is noisy, a fifth of the error goes into a range of it.
         """
         failing, sizes = 1 - float(read(confidence)), (self.rows, self.rows)
         if self.size is not None:
@@ -73,7 +73,7 @@ class TauNoise:
 
 
 def tau_error(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
-    """What noise adds to τ at most with 95% confidence: Laplace of scale 4g/(nε·4/5)."""
+    """A 95% bound on the noise in τ: Laplace of scale 4g/(nε·4/5)."""
     if not cost.adjacency.size_is_public or rows < 2:
         return ""
     off = math.log(20) * 4 * cost.adjacency.rows_per_person / (rows * 0.8 * cost.epsilon)
@@ -82,30 +82,30 @@ def tau_error(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 
 @release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
-    """Kendall's τ-a: the share of concordant pairs of rows less that of discordant ones. It needs no bounds.
+    """Kendall's rank correlation τ-a: the share of concordant pairs of rows less that of discordant ones. No bounds.
 
     With S = Σ over pairs i < j of sgn(x_i - x_j)·sgn(y_i - y_j) it is τ = S/(n(n-1)/2). A pair that ties in x or in y
     counts as neither, and stays in the denominator (τ-a): with many ties τ can't come near ±1.
 
-    **Theorem.** The release is ε-differentially private. *Where n is public*, a replaced row changes the signs of n - 1
+    **Theorem.** The release is ε-differentially private. *If n is public*, a replaced row changes the signs of n - 1
     pairs, by 2 at most: S moves by at most 2(n - 1). Integer Laplace noise on S, of scale 2(n - 1)g/ε₁ for g rows per
     person, is ε₁-private.
 
-    *Where the number m of complete rows is secret*, A = 2S/(m - 1) = m·τ gets noise beside m. Let a row come whose mean
-    sign with the others is a. Then A moves by 2a - τ, at most 3, and m by 1. If a row is replaced, A moves by at most 4
-    and m does not. So (A, m) moves by at most 4 in ℓ1 either way: the number of rows is free.
+    *If the number m of complete rows is secret*, A = 2S/(m - 1) = m·τ gets noise, and so does m. Let a row be added
+    whose mean sign with the others is a. Then A moves by 2a - τ, at most 3, and m by 1. If a row is replaced, A moves
+    by at most 4 and m does not. So (A, m) moves by at most 4 in ℓ1 either way: the number of rows is free.
 
     *The variance.* Let s_i = Σ_j sgn·sgn, t_i = s_i/(m - 1) and V = Σt_i². V moves by at most 4. *Proof, a replaced
     row.* Let e_i, e'_i be its signs with the N = n - 1 others, a, b their means, and u = |a + b|. As |s_i| ≤ N before
     and after, s_i² moves by at most 2N|e'_i - e_i| ≤ 2N(2 - |e_i + e'_i|), in all at most 2N²(2 - u); the row's own s²
-    moves by N²|a - b|·u ≤ N²(2 - u)u. Together N²(4 - u²) ≤ 4N². *A row that comes.* t_i becomes t_i + (e_i - t_i)/m,
+    moves by N²|a - b|·u ≤ N²(2 - u)u. Together N²(4 - u²) ≤ 4N². *An added row.* t_i becomes t_i + (e_i - t_i)/m,
     so m·(t_i'² - t_i²) = 2t_i(e_i - t_i) + (e_i - t_i)²/m lies between -4 and 1/2 + 1/m, and the new row adds at most
     1. ∎ Fractions are rounded to multiples of 2^-16, which adds one unit to what they can move by.
 
     A fifth of ε pays for V: `result.interval()` is for the τ of the population that the rows are a sample of, by the
     normal limit of its law, and allows for the noise exactly.
 
-    `missing="ignore"`: a row that lacks x or y takes part in nothing. Numbers are compared as floats of 64 bits.
+    With `missing="ignore"` rows that lack x or y are left out. Numbers are compared as floats of 64 bits.
     O(n log n). The options are listed in `uptack.ranks.rank_data.RankOptions`.
 
     >>> import numpy as np
@@ -121,13 +121,14 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
 
 @release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
 def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
-    """sin(πτ/2): the correlation of elliptical data, such as normal or Student's t, from Kendall's τ.
+    """The correlation sin(πτ/2) of elliptical data, such as normal or Student's t, from Kendall's τ. No bounds.
 
-    **Theorem.** It is ε-differentially private: it is made of `kendall_tau`, which see, and of nothing else.
+    **Theorem.** ε-differentially private: it is a function of `kendall_tau`.
 
-    For elliptical data sin(πτ/2) is the correlation of the population, also where there are no variances (Lindskog,
-    McNeil and Schmock 2003). For other data it is a number of its own, between -1 and 1. Pearson's correlation can't be
-    had without bounds: one row can carry it away. `result.interval()` is that of τ, seen through the same function.
+    For elliptical data sin(πτ/2) is the correlation of the population, even if variances are infinite (Lindskog,
+    McNeil and Schmock 2003). For other data it is a measure of association of its own, between -1 and 1. Pearson's
+    correlation can't be released without bounds: one row can change it completely. `result.interval()` is that of τ,
+    transformed in the same way.
     """
     account, missing = open_account("correlation of elliptical data", epsilon, options)
     rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
@@ -139,49 +140,36 @@ def from_tau(tau: float) -> float:
     return math.sin(math.pi / 2 * tau)
 
 
-def least_rows(account: Account) -> int:
-    """From how many rows on the noise on τ is worth a reply; public."""
-    return math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LARGEST_NOISE)) + 1
-
-
 def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float], float] = float) -> Outcome[float]:
-    """τ of the rows, or what `seen` makes of it; ⊥ where the noise would drown it."""
-    least, secret = least_rows(account), dropped or not account.adjacency.size_is_public
+    """τ of the rows, or the function `seen` of it; ⊥ if the noise would drown it."""
+    secret = dropped or not account.adjacency.size_is_public
+    least = math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LARGEST_NOISE)) + 1
     advice = Advice(n=least)
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
     s = concordance(*rows.in_memory().lines)
+    count, n, size = int(s.sum()) // 2, s.size, None
     first, second = account.split(1 - SPREAD_SHARE, SPREAD_SHARE)
-    tau, m, scale, size = (_beside_rows if secret else _of_rows)(int(s.sum()) // 2, s.size, first)
-    if tau is None or m < least:
+    if secret:
+        law = IntegerLaplace((MOVES * GRID + 1) * account.rows / first.epsilon)
+        size = IntegerLaplace(Fraction(law.scale) / GRID)
+        paid = first.pay(loss.Pure(first.epsilon))
+        noisy = noisy_integer(_whole(2 * count, max(n - 1, 1)), law, paid)
+        m = noisy_integer(n, size, paid)
+        first.bought(m, size)
+        per = Fraction(1, GRID * max(m, 1))
+    else:
+        law, m, per = IntegerLaplace(Fraction(2 * (n - 1) * account.rows) / first.epsilon), n, Fraction(2, n * (n - 1))
+        noisy = noisy_integer(count, law, first)
+    if m < max(least, 2):
         return Outcome.refusal(HOW, advice)
+    tau, scale = min(max(float(noisy * per), -1.0), 1.0), float(Fraction(law.scale) * per)
     spread = _whole(square_sum(s), max(s.size - 1, 1) ** 2)
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / second.epsilon)
     noisy = noisy_integer(spread, law, second)
     blur = float(Fraction(law.scale)) / (GRID * m)
     noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
     return Outcome(seen(tau), HOW, noise, notes=sampling_note(account))
-
-
-def _of_rows(count: int, n: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:
-    """τ of a public number of rows, and the scale of its noise."""
-    law = IntegerLaplace(Fraction(2 * (n - 1) * account.rows) / account.epsilon)
-    noisy = noisy_integer(count, law, account)
-    pairs = n * (n - 1) // 2
-    return min(max(noisy / pairs, -1.0), 1.0), n, float(Fraction(law.scale) / pairs), None
-
-
-def _beside_rows(count: int, m: int, account: Account) -> tuple[float | None, int, float, IntegerLaplace | None]:
-    """τ of a secret number of rows, that number with noise, and the scale of the noise on τ."""
-    law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
-    size = IntegerLaplace(Fraction(law.scale) / GRID)
-    paid = account.pay(loss.Pure(account.epsilon))
-    noisy = noisy_integer(_whole(2 * count, max(m - 1, 1)), law, paid)
-    rows = noisy_integer(m, size, paid)
-    account.bought(rows, size)
-    if rows < 2:
-        return None, rows, 0.0, size
-    return min(max(noisy / (GRID * rows), -1.0), 1.0), rows, float(Fraction(law.scale)) / (GRID * rows), size
 
 
 def _whole(numerator: int, denominator: int) -> int:
@@ -201,9 +189,6 @@ class CorrelationMatrix(TabularValue):
     names: tuple[str, ...]
     values: Floats
 
-    def __post_init__(self) -> None:
-        self.values.setflags(write=False)
-
     def __getitem__(self, pair: tuple[str, str]) -> float:
         one, other = (self.names.index(name) for name in pair)
         return float(self.values[one, other])
@@ -219,10 +204,6 @@ class CorrelationMatrix(TabularValue):
                  None if low is None else low[j, k], None if high is None else high[j, k])
             for j, k in combinations(range(len(self.names)), 2)
         ]  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"names": list(self.names), "values": self.values.tolist()}
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """A heat map from -1 (blue) to 1 (red). Returns the axes. It needs matplotlib (`uptack[plots]`).
@@ -246,11 +227,11 @@ class CorrelationMatrix(TabularValue):
 def correlation_matrix(
     x: Any, *, epsilon: Rational, **options: Unpack[RankOptions]
 ) -> Release[CorrelationMatrix] | NoReply:
-    """sin(πτ/2) for every two columns of a table, for one ε: the correlations of elliptical data. It needs no bounds.
+    """The correlation matrix sin(πτ/2) of the columns of a table, for one ε, for elliptical data. No bounds.
 
     **Theorem.** The release is ε-differentially private. A replaced row moves each count of pairs S_jk by at most
     2(n - 1), so all of them by at most that in ℓ∞; noise with density proportional to exp(-ε‖z‖∞/2(n - 1)g) is the
-    K-norm mechanism (`uptack.mechanisms.k_norm`). Where the number m of complete rows is secret, 2S_jk/(m - 1) moves by
+    K-norm mechanism (`uptack.mechanisms.k_norm`). If the number m of complete rows is secret, 2S_jk/(m - 1) moves by
     at most 4 (`kendall_tau`) and m by 1, so 4m is one more coordinate. Fractions are rounded to multiples of 2^-16.
 
     **The cheapest norm.** Let σ be the signs of a row's d columns against another row's. S_jk has σ_j·σ_k for the two.
@@ -260,16 +241,16 @@ def correlation_matrix(
     √2·4⌊d²/4⌋/ε for ℓ1, 2d·√(p + 1)/ε for ℓ2, and 4·√((p + 1)(p + 2)/3)/ε for ℓ∞. For d = 2 the three are equal; for
     more columns the last is the least: 1.15·d²/ε in the limit, where the others come to 1.41·d²/ε.
 
-    A matrix with negative eigenvalues is brought to a near one without, with ones on its diagonal. Each interval of
+    A matrix with negative eigenvalues is replaced by a near one without, with ones on its diagonal. Each interval of
     `result.interval()` is for the population, by a bound on the variance of τ, and is for the correlation before that.
-    With `missing="ignore"` a row that lacks any of the columns takes part in nothing.
+    With `missing="ignore"` rows that lack a value in any column are left out.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
     >>> z = np.random.default_rng(0).normal(size=(5000, 3))
     >>> z[:, 2] += z[:, 0]
-    >>> found = correlation_matrix(z, epsilon=1, entropy=SeededEntropy(1)).value
-    >>> round(found["0", "2"], 1), found.values.shape
+    >>> result = correlation_matrix(z, epsilon=1, entropy=SeededEntropy(1)).value
+    >>> round(result["0", "2"], 1), result.values.shape
     (0.7, (3, 3))
     """
     account, missing = open_account("correlation matrix", epsilon, options)
@@ -341,7 +322,7 @@ def nearest(matrix: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class CorrelationNoise:
-    """What is known of the error of a matrix of τ: the noise r·U of each, r ~ Gamma(p + 1), U uniform on [-1, 1]."""
+    """The error of a matrix of τ: each has noise r·U, r ~ Gamma(p + 1), U uniform on [-1, 1]."""
 
     d: int
     taus: tuple[float, ...]

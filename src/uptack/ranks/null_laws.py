@@ -1,15 +1,15 @@
-"""Laws of rank sums where nothing is going on, with the noise of a release on top: what p-values are made of.
+"""Null distributions of rank sums with the noise of a release, for p-values.
 
 **Validity.** Ties are broken at random before anything is counted. So under the null hypothesis ranks are a uniform
 permutation, or signs are fair coins, whatever the ties were, and the law of the rank sum has no unknowns. A p-value is
-P(X + L ≥ t), with X the rank sum and L the noise, worked out and not drawn, and then rounded up by `SLACK`.
+P(X + L ≥ t), with X the rank sum and L the noise, computed and not simulated, and then rounded up by `SLACK`.
 
-Up to `DIRECT` operations the law of X is computed from its generating polynomial. Beyond, the tail is found from the
+Up to `DIRECT` operations the law of X is computed from its generating polynomial. Beyond, the tail is computed from the
 characteristic function φ of X + L, which is real: P(X + L > t) = 1/2 - 1/π·∫ φ(θ)·sin(θt)/θ dθ, by the trapezium rule,
-whose error is what lies beyond a period of 80 standard deviations. Beyond 12/sd φ is nothing, but near multiples of π,
-where X, which moves in steps of 2, has φ = ±1 again. So X is first spread evenly over [-1, 1] about itself, and t moved
-by 1, which makes no tail smaller: the factor sin(θ)/θ is 0 at these places. What is left there is added: less than
-1/(sd²(1 + b²)) for noise of scale b. A group of fewer than 40 rows has a φ that falls slowly, and more of it is used.
+whose error is the mass beyond a period of 80 standard deviations. Beyond 12/sd φ is negligible, except near multiples
+of π, where X, which moves in steps of 2, has φ = ±1 again. So X is first spread evenly over [-1, 1] about itself, and t
+moved by 1, which makes no tail smaller: the factor sin(θ)/θ is 0 at these places. The rest there is added: less than
+1/(sd²(1 + b²)) for noise of scale b. For groups of fewer than 40 rows φ falls slowly, and more of it is used.
 """
 
 from __future__ import annotations
@@ -42,10 +42,6 @@ class RankSum:
         """P(X + L ≥ t) for Laplace noise L of this scale, rounded up."""
         found = self._summed(t, scale) if self.chances is not None else self._inverted(t, scale)
         return min(max(found, 0.0) + SLACK, 1.0)
-
-    def two_sided(self, t: float, scale: float) -> float:
-        """P(|X + L| ≥ |t|), rounded up."""
-        return min(2 * self.tail(abs(t), scale), 1.0) if t else 1.0
 
     def _summed(self, t: float, scale: float) -> float:
         assert self.chances is not None

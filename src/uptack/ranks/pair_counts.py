@@ -16,8 +16,7 @@ Floats = NDArray[np.float64]
 
 def places(x: NDArray[np.generic]) -> Integers:
     """0, 1, 2, ... in the order of the values; equal values have equal places, -0.0 and 0.0 too."""
-    found: Integers = np.unique(x, return_inverse=True)[1].astype(np.int64, copy=False).reshape(-1)
-    return found
+    return np.asarray(np.unique(x, return_inverse=True)[1], np.int64).reshape(-1)
 
 
 def smaller_before(r: Integers) -> Integers:
@@ -41,15 +40,9 @@ def smaller_before(r: Integers) -> Integers:
         inside = np.repeat(np.add.reduceat(zero, first), lengths)
         total = total + np.where(zero == 0, seen, 0)
         place = np.where(zero == 1, start + seen, here + inside - seen)
-        keys, total = _moved(keys, place), _moved(total, place)
+        keys, total = _inverse(place, keys), _inverse(place, total)
     out = np.empty(r.size, np.int64)
     out[np.argsort(r, kind="stable")] = total
-    return out
-
-
-def _moved(x: Integers, place: Integers) -> Integers:
-    out = np.empty_like(x)
-    out[place] = x
     return out
 
 
@@ -115,14 +108,14 @@ def square_sum(s: Integers) -> int:
 Whole = NDArray[Any]
 """Integers of as few bits as they need."""
 CELLS = 1 << 18
-"""Numbers that are worked on at once, so that they stay near the processor."""
+"""Numbers that are processed at once, so that they fit into the cache."""
 WIDTH = 3
 """A block has about WIDTH·n^(1/3) rows: comparing then takes about as long as counting."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrderedColumn:
-    """A column in order: its rows by their values, equal ones as they stand; their places; and pairs that tie.
+    """A sorted column: its rows by their values, in a stable order; their places; and the number of tied pairs.
 
     Equal values have equal places, -0.0 and 0.0 too.
     """
@@ -226,7 +219,7 @@ def _counted(block: Whole, bits: int) -> int:
 
 
 def _inverse(rows: Whole, values: Whole | None = None) -> Whole:
-    """Where each row stands, or the values of these places."""
+    """The place of each row, or the values of these places."""
     out = np.empty_like(rows)
     out[rows] = np.arange(rows.size, dtype=rows.dtype) if values is None else values
     return out

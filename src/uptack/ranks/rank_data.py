@@ -1,11 +1,11 @@
-"""What rank statistics are made from: options, rows side by side, and the values of public groups."""
+"""The inputs of rank statistics: options, complete rows, and the values of public groups."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -14,35 +14,40 @@ from uptack import checks
 from uptack.account import Account
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.registry import release
 from uptack.statistics.column_options import Promises
 from uptack.table.arguments import column_field
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import distinct
 from uptack.table.protocol import Column, Columns, GroupedTable, Rows
-from uptack.table.values.kinds import NUMERIC, Kind, canonical
+from uptack.table.reads import LABELLED
+from uptack.table.values.kinds import NUMERIC, canonical
 
 GRID = 1 << 16
 """Fractions are rounded to multiples of 1/GRID, which costs less than a part in 60,000 of the noise."""
 
+two_samples = partial(release, reads=LABELLED, people="each", data=("x", "labels"), missing="ignore")
+EXAMPLE = {"groups": (1, 0)}
+
 LARGEST_NOISE = Fraction(1, 5)
-"""The largest scale of noise on a τ or on a probability that is worth a reply. With more there is ⊥."""
+"""The largest scale of noise on τ, or on a probability, for a reply. With more noise the reply is ⊥."""
 
 
 class RankOptions(Promises, total=False):
     """Options of a rank statistic.
 
-    - `missing`: "error" (default) tells the curator of NaN and infinities. With "ignore" a row that lacks a value takes
-      part in nothing, and how many do is secret; ±inf is read as ±the largest float.
+    - `missing`: with "error" (default) NaN and infinities are an error. With "ignore" rows that lack a value are left
+      out, and the number of rows is secret; ±inf is read as ±the largest float.
     """
 
     missing: str
 
 
 class LabelOptions(RankOptions, total=False):
-    """The same where rows have labels.
+    """Options of a rank statistic of labelled rows.
 
-    - `public_labels`: True where everybody may know which row has which label. Neighbours then keep their labels, and
+    - `public_labels`: True if everybody may know which row has which label. Neighbours then keep their labels, and
       only values are protected. By default a label is as secret as the value beside it. Sessions have no public labels.
     """
 
@@ -50,14 +55,14 @@ class LabelOptions(RankOptions, total=False):
 
 
 def open_account(name: str, epsilon: Rational, options: Mapping[str, Any]) -> tuple[Account, str]:
-    """The checked account of a release, and what is done with missing values."""
+    """The checked account of a release, and its `missing` option."""
     promised = {key: options[key] for key in Promises.__annotations__ if key in options}
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
     return Account.open(name, epsilon, **promised), missing
 
 
 def labels_are_public(account: Account, options: Mapping[str, Any], in_table: bool) -> bool:
-    """Whether labels are public: only where the number of rows is, and never in a session."""
+    """Whether labels are public: only if the number of rows is, and never in a session."""
     if not options.get("public_labels", False):
         return False
     if account.adjacency.person:
@@ -78,21 +83,22 @@ PUBLIC_LABELS = "The labels are taken to be public, so only the values are prote
 DEPENDENT = "Intervals and p-values assume that all rows are independent, including rows of one person."
 
 
+def label_notes(account: Account, public: bool) -> tuple[str, ...]:
+    """Notes for results of labelled rows."""
+    return ((PUBLIC_LABELS,) if public else ()) + sampling_note(account)
+
+
 def sampling_note(account: Account) -> tuple[str, ...]:
-    """What a reader must know where one person may have several rows."""
+    """A note for results in which one person may have several rows."""
     return (DEPENDENT,) if account.rows > 1 else ()
 
 
-MUST = "a one-dimensional column of labels"
-
-
 def complete_rows(columns: Columns, missing: str) -> Rows:
-    """The rows that have all their values, with ±inf as ±the largest float; it is an error that some lack one, if so
-    asked.
+    """The rows that have all their values, with ±inf as ±the largest float. With "error" there must be no others.
 
-    **Lemma.** Where people are one number each, rows that lack a value are left out first, and then each column is one
-    number per person. So a person's line is a function of her rows alone: replacing her rows replaces one line, or
-    takes it away, or adds it. What is private for one row of lines is private for one person. ∎
+    **Lemma.** If each person has one number per column, rows that lack a value are left out first. So a person's line
+    is a function of her rows alone: replacing her rows replaces one line, removes it, or adds it. What is private for
+    one line is private for one person. ∎
     """
     if missing == "error":
         _check_finite(columns)
@@ -100,7 +106,6 @@ def complete_rows(columns: Columns, missing: str) -> Rows:
 
 
 def _check_finite(columns: Iterable[Column]) -> None:
-    """Tells the curator where rows must have a value and some have none."""
     if not all(column.finite() for column in columns):
         fix = "Pass missing='ignore' to leave out such rows."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
@@ -108,11 +113,11 @@ def _check_finite(columns: Iterable[Column]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The values of each of some public groups. A row with another label, or with none, takes part in nothing.
+    """The values of each public group. Rows with another label, or with none, are left out.
 
     Each person is in one group at most (`uptack.table.protocol.GroupedTable`): her label and her number are functions
-    of her rows alone, as a row's are. `in_table` says that the labels are a column of a table, as in a session, where
-    an analyst can't declare them public.
+    of her rows alone. `in_table` says that the labels are a column of a table, as in a session, where an analyst can't
+    declare them public.
     """
 
     x: Column
@@ -122,7 +127,7 @@ class Samples:
 
     @property
     def size(self) -> int:
-        """All rows of the table, or all its people."""
+        """The number of rows of the table, or of its people."""
         return self.x.table.size
 
     @cached_property
@@ -148,39 +153,32 @@ class Samples:
 
 
 def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> Samples:
-    """The values of each group: of columns of a table, or of a caller's data."""
-    found = _labelled(x, labels, groups)
-    if missing == "error" and not found.x.finite():  # in some group, or in none
-        _check_finite(found.parts)
-    return found
-
-
-def _labelled(x: Any, labels: Any, groups: tuple[Hashable, ...]) -> Samples:
-    if isinstance(x, Column):
-        return Samples(x, labels, _distinct_labels(groups, labels.kind), in_table=True)
-    values, marks = column_field("x", x, NUMERIC), column_field("labels", labels, None, MUST)
-    if values.size != marks.size:
-        raise InvalidArgument("labels", f"as long as x, {values.size} rows", f"{marks.size} rows")
-    table = MemoryTable.of({"x": values, "labels": marks})
-    return Samples(table.column("x"), table.column("labels"), _distinct_labels(groups, marks.kind), in_table=False)
-
-
-def _distinct_labels(groups: tuple[Hashable, ...], kind: Kind) -> tuple[Hashable, ...]:
-    """Labels as rows of this kind would hold them. Each row has one of them at most."""
-    return distinct("groups", groups, [kind], "labels that rows of the column can tell apart")
+    """The values of each group, from columns of a table or from a caller's data."""
+    in_table = isinstance(x, Column)
+    if not in_table:
+        values = column_field("x", x, NUMERIC)
+        marks = column_field("labels", labels, None, "a one-dimensional column of labels")
+        if values.size != marks.size:
+            raise InvalidArgument("labels", f"as long as x, {values.size} rows", f"{marks.size} rows")
+        table = MemoryTable.of({"x": values, "labels": marks})
+        x, labels = table.column("x"), table.column("labels")
+    # labels as rows of this kind would hold them, so that each row has one of them at most
+    own = distinct("groups", groups, [labels.kind], "labels that rows of the column can tell apart")
+    data = Samples(x, labels, own, in_table)
+    if missing == "error" and not data.x.finite():  # in some group, or in none
+        _check_finite(data.parts)
+    return data
 
 
 def public_groups(groups: Any, least: int, most: int) -> tuple[Hashable, ...]:
-    """So many distinct public labels."""
+    """Distinct public labels, from `least` to `most` of them."""
     number = str(least) if least == most else f"{least} to {most}"
     must = f"a list of {number} distinct labels"
     if not isinstance(groups, list | tuple | np.ndarray) or getattr(groups, "ndim", 1) != 1:
         raise InvalidArgument("groups", must, checks.describe(groups), "They are public: fixed before data are seen.")
-    if len(groups) > most:
+    labels = tuple(canonical(group) for group in groups) if len(groups) <= most else ()
+    if len(set(labels)) != len(groups) or len(groups) < least:
         raise InvalidArgument("groups", must, f"{len(groups)} of them")
-    found = tuple(canonical(group) for group in groups)
-    if len(set(found)) != len(found) or not least <= len(found) <= most:
-        raise InvalidArgument("groups", must, f"{len(found)} of them")
-    if None in found:
+    if None in labels:
         raise InvalidArgument("groups", must, "a missing value", "A row without a label is in no group.")
-    return found
+    return labels

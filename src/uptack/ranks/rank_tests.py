@@ -1,4 +1,4 @@
-"""Rank tests whose p-values account for the noise: Mann and Whitney, Wilcoxon's signed ranks, Kruskal and Wallis."""
+"""Rank tests whose p-values account for the noise: Mann-Whitney, Wilcoxon's signed ranks, Kruskal-Wallis."""
 
 from __future__ import annotations
 
@@ -20,29 +20,31 @@ from uptack.privacy import loss
 from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum
 from uptack.ranks.pair_counts import Floats
 from uptack.ranks.rank_data import (
+    EXAMPLE,
     GRID,
-    PUBLIC_LABELS,
     LabelOptions,
     RankOptions,
     Samples,
     complete_rows,
+    label_notes,
     labels_are_public,
     open_account,
     public_groups,
     samples,
     sampling_note,
+    two_samples,
 )
-from uptack.ranks.superiority import EXAMPLE, NoisyPairs, least_rows, noisy_pairs, too_small
+from uptack.ranks.superiority import NoisyPairs, noisy_pairs
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.arguments import side_by_side
 from uptack.table.protocol import Rows
-from uptack.table.reads import LABELLED, ROWS
+from uptack.table.reads import ROWS
 
 HOW = "integer noise on the rank sum"
 SIDES = ("two-sided", "greater", "less")
 SIZES_FAIL = 1e-4
-"""The chance that secret sizes lie outside the range that a p-value is taken over. It is added to the p-value."""
+"""The probability that secret sizes lie outside the range that a p-value allows for. It is added to the p-value."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,6 @@ class RankTest(TabularValue):
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
 
-    def to_dict(self) -> dict[str, float]:
-        """Plain values, for JSON."""
-        return {"statistic": self.statistic, "pvalue": self.pvalue}
-
     def figures(self, ends: Ends = None) -> list[Record]:
         """The statistic and the p-value."""
         return [line({"figure": "statistic"}, self.statistic), line({"figure": "p-value"}, self.pvalue)]
@@ -70,7 +68,7 @@ class RankTest(TabularValue):
 def broken_ties(values: Sequence[Floats], entropy: Entropy) -> tuple[Floats, ...]:
     """The ranks of all values together, equal ones in random order. (Two of 2^62 random numbers may be equal too.)
 
-    Whoever changes a row does not change how the others' ties are broken: it is as if each row came with its number.
+    Changing a row does not change how other ties are broken: it is as if each row came with its random number.
     """
     together = np.concatenate(values)
     order = np.lexsort((entropy.integers(1 << 62, together.size), together))
@@ -80,21 +78,18 @@ def broken_ties(values: Sequence[Floats], entropy: Entropy) -> tuple[Floats, ...
 
 
 def tail_of(alternative: str, law: RankSum, t: float, scale: float, unit: float) -> float:
-    """The p-value of a noisy rank sum t with Laplace noise. `unit` is the step of the noise, which is integer times it.
+    """The p-value of a noisy rank sum t with Laplace noise in multiples of `unit`.
 
-    With steps, P(L ≥ k) = q^k/(1 + q) is at most that of continuous noise half a step earlier; and a rank sum that was
-    rounded to steps may be another half off.
+    In steps P(L ≥ k) = q^k/(1 + q) is at most that of continuous noise half a step earlier, and rounding a rank sum to
+    steps may add another half.
     """
     signed = {"two-sided": abs(t), "greater": t, "less": -t}[alternative] - unit
     if alternative == "two-sided":
-        return law.two_sided(signed, scale) if signed > 0 else 1.0
+        return min(2 * law.tail(signed, scale), 1.0) if signed > 0 else 1.0
     return law.tail(signed, scale)
 
 
-@release(
-    reads=LABELLED, people="each", data=("x", "labels"), missing="ignore",
-    examples=({**EXAMPLE, "alternative": "greater"},), page="rank_tests",
-)  # fmt: skip
+@two_samples(examples=({**EXAMPLE, "alternative": "greater"},), page="rank_tests")
 def mann_whitney(
     x: Any,
     labels: Any,
@@ -104,35 +99,28 @@ def mann_whitney(
     alternative: str = "two-sided",
     **options: Unpack[LabelOptions],
 ) -> Release[RankTest] | NoReply:
-    """Mann and Whitney's test of whether two groups have one law. Its p-value allows for the noise.
+    """The Mann-Whitney U test of whether two groups have the same distribution. Its p-value accounts for the noise.
 
     `groups` are two public labels; `alternative` is "two-sided", or "greater" or "less" for the first group.
     The statistic is the noisy share of pairs in which the first exceeds the second.
 
-    **Theorem.** The release is ε-differentially private: it is made of the noisy count of `superiority`, which see, of
-    rows whose ties are broken at random beforehand. That is a mixture over randomness that is the same for neighbours.
+    **Theorem.** The release is ε-differentially private: it is a function of the noisy count of `superiority`, for rows
+    whose ties are broken at random beforehand. That is a mixture over randomness that is the same for neighbours.
 
-    **Validity.** If both groups have one law, P(p ≤ α) ≤ α for every α. Given the sizes of the groups, ranks without
-    ties are a uniform permutation, so the law of the count is known, and that of count and noise together is worked out
-    (`uptack.ranks.null_laws`). Where sizes are secret, the p-value is the largest over a range of them that fails once
-    in 10,000 times, plus that chance.
+    **Validity.** If both groups have the same distribution, P(p ≤ α) ≤ α for every α. Given the sizes of the groups,
+    ranks without ties are a uniform permutation, so the law of the count is known, and that of count and noise together
+    is computed (`uptack.ranks.null_laws`). If sizes are secret, the p-value is the largest over a range of them that
+    fails once in 10,000 times, plus that probability.
     """
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("Mann and Whitney's test", epsilon, options)
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
-    public = labels_are_public(account, options, data.in_table)
-    early = too_small(data, account, public)
-    if early is not None:
-        return account.close(Outcome.refusal(HOW, early))
-    ranks = account.toss(lambda entropy: broken_ties(data.values, entropy))
-    pairs = noisy_pairs(ranks, data.sizes if public else None, account, missing == "ignore")
-    if pairs is None:
-        advice = Advice(n=least_rows(account), other="groups with more rows")
-        return account.close(Outcome.refusal(HOW, advice))
+    pairs, public = noisy_pairs(data, account, options, missing == "ignore", broken_ties)
+    if isinstance(pairs, Advice):
+        return account.close(Outcome.refusal(HOW, pairs))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
     value = RankTest(share, _two_groups(pairs, side, 1.0 if public else 1 / GRID))
-    notes = ((PUBLIC_LABELS,) if public else ()) + sampling_note(account)
-    return account.close(Outcome(value, HOW, notes=notes))
+    return account.close(Outcome(value, HOW, notes=label_notes(account, public)))
 
 
 def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
@@ -155,21 +143,21 @@ def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
 def signed_rank(
     x: Any, y: Any = None, *, epsilon: Rational, alternative: str = "two-sided", **options: Unpack[RankOptions]
 ) -> Release[RankTest] | NoReply:
-    """Wilcoxon's signed-rank test of whether x, or x - y of each row, is symmetric about 0. It allows for the noise.
+    """The Wilcoxon signed-rank test of whether x, or x - y, is symmetric about 0. Its p-value accounts for the noise.
 
     `alternative` is "two-sided", or "greater" or "less" for values above or below 0. With the ranks r_i of the absolute
     values and W = Σ ±r_i, the statistic is the noisy W over n(n + 1)/2, from -1 to 1. Ties are broken at random, and a
     zero has a random sign.
 
-    **Theorem.** The release is ε-differentially private. *Where n is public*: a row of rank r that comes to rank r'
-    moves the ranks in between by one, so W by at most r + r' + |r - r'| ≤ 2n. *Where the number m of rows is secret*:
-    a row that comes to rank r adds ±r and lifts the m + 1 - r rows above it, so W moves by at most m + 1, and
-    |W| ≤ m(m + 1)/2. So F = W/(m + 1) moves by less than 3/2 then, and by less than 2 where a row is replaced: (F, m/2)
+    **Theorem.** The release is ε-differentially private. *If n is public*: a row that moves from rank r to rank r'
+    moves the ranks in between by one, so W by at most r + r' + |r - r'| ≤ 2n. *If the number m of rows is secret*: a
+    row added at rank r adds ±r and lifts the m + 1 - r rows above it, so W moves by at most m + 1, and
+    |W| ≤ m(m + 1)/2. So F = W/(m + 1) moves by less than 3/2 then, and by less than 2 if a row is replaced: (F, m/2)
     moves by at most 2 either way, and the number of rows is free. F is rounded to multiples of 2^-16.
 
     **Validity.** If the values are symmetric about 0, P(p ≤ α) ≤ α for every α: signs are then fair coins, independent
-    of the ranks, and the law of W and noise together is worked out (`uptack.ranks.null_laws`). Where m is secret, it is
-    taken as large as it may be, but for one time in 10,000, which is added: F spreads the more the more rows there are.
+    of the ranks, and the law of W and noise together is computed (`uptack.ranks.null_laws`). A secret m is replaced by
+    an upper bound that fails once in 10,000 times, which is added to p: F has a larger spread for more rows.
     """
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("signed-rank test", epsilon, options)
@@ -187,35 +175,27 @@ def _signed(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[Ra
     (ranks,) = account.toss(lambda entropy: broken_ties([np.abs(values)], entropy))
     coins = 2 * account.toss(lambda entropy: entropy.integers(2, values.size)) - 1
     total = int((np.where(values == 0, coins, np.sign(values)) * ranks).sum())
-    return (_beside_rows if secret else _of_rows)(total, values.size, account, side, advice)
-
-
-def _of_rows(total: int, n: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
-    law = IntegerLaplace(Fraction(2 * n * account.rows) / account.epsilon)
-    noisy = noisy_integer(total, law, account)
-    pvalue = tail_of(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
-    return Outcome(RankTest(_within(noisy / (n * (n + 1) / 2)), pvalue), HOW, notes=sampling_note(account))
-
-
-def _beside_rows(total: int, m: int, account: Account, side: str, advice: Advice) -> Outcome[RankTest]:
-    law = IntegerLaplace((2 * GRID + 1) * account.rows / account.epsilon)
-    size = IntegerLaplace(2 * Fraction(law.scale) / GRID)
-    paid = account.pay(loss.Pure(account.epsilon))
-    noisy = noisy_integer((2 * total * GRID + m + 1) // (2 * (m + 1)), law, paid)
-    rows = noisy_integer(m, size, paid)
-    account.bought(rows, size)
-    assert advice.n is not None
-    if rows < advice.n:
-        return Outcome.refusal(HOW, advice)
-    most = rows + size.cutoff(Fraction(SIZES_FAIL)) - 1
-    unit = (most + 1) / GRID
-    pvalue = tail_of(side, signed_rank_sum(most), noisy * unit, float(Fraction(law.scale)) * unit, unit)
-    value = RankTest(_within(noisy / GRID / (rows / 2)), min(pvalue + SIZES_FAIL, 1.0))
+    n = values.size
+    if secret:
+        law = IntegerLaplace((2 * GRID + 1) * account.rows / account.epsilon)
+        size = IntegerLaplace(2 * Fraction(law.scale) / GRID)
+        paid = account.pay(loss.Pure(account.epsilon))
+        noisy = noisy_integer((2 * total * GRID + n + 1) // (2 * (n + 1)), law, paid)
+        m = noisy_integer(n, size, paid)
+        account.bought(m, size)
+        if m < least:
+            return Outcome.refusal(HOW, advice)
+        most = m + size.cutoff(Fraction(SIZES_FAIL)) - 1
+        unit, share = (most + 1) / GRID, noisy / GRID / (m / 2)
+        scale = float(Fraction(law.scale)) * unit
+        pvalue = tail_of(side, signed_rank_sum(most), noisy * unit, scale, unit) + SIZES_FAIL
+    else:
+        law = IntegerLaplace(Fraction(2 * n * account.rows) / account.epsilon)
+        noisy = noisy_integer(total, law, account)
+        share = noisy / (n * (n + 1) / 2)
+        pvalue = tail_of(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
+    value = RankTest(min(max(share, -1.0), 1.0), min(pvalue, 1.0))
     return Outcome(value, HOW, notes=sampling_note(account))
-
-
-def _within(value: float) -> float:
-    return min(max(value, -1.0), 1.0)
 
 
 DRAWS = 4999
@@ -228,93 +208,75 @@ SIZE = Fraction(1, 2)
 """The weight of a group's size beside W/N."""
 
 
-@release(
-    reads=LABELLED,
-    people="each",
-    data=("x", "labels"),
-    missing="ignore",
-    examples=({"groups": (0, 1, 2)},),
-    page="rank_tests",
-)
+@two_samples(examples=({"groups": (0, 1, 2)},), page="rank_tests")
 def kruskal_wallis(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[RankTest] | NoReply:
-    """Kruskal and Wallis's test of whether several groups have one law. Its p-value allows for the noise.
+    """The Kruskal-Wallis test of whether several groups have the same distribution. Its p-value accounts for the noise.
 
     `groups` are two to fifty public labels. With s_i = Σ_j sgn(x_i - x_j) over the N rows of all groups, ties broken at
     random, and W_g the sum of s_i over group g, the statistic is H = 3/(N(N + 1))·Σ W_g²/n_g with noise in W and n.
 
-    **Theorem.** The release is ε-differentially private. *Where the label is part of the row*: if a row is replaced,
-    its own s leaves one sum and enters another, 2(N - 1) at most, and all others move by at most 2(N - 1) together. So
-    W/N moves by less than 4 in ℓ1, and the sizes by 2. If a row comes, W moves by at most 2N, and Σ|W_g| ≤ N²/2, so
-    W/N moves by at most 5/2, and one size by 1. Hence (W/N, n/2) moves by at most 5 in ℓ1 where rows are replaced, and
-    by 3 where they come and go. For two groups 4 will do: pairs inside a group cancel, so a row that goes over to the
-    other group moves W by at most 2(N - 1). *With public labels* a replaced value of group g moves W by at most
-    4(N - n_g). All is rounded to multiples of 2^-16, which adds one of them per group.
+    **Theorem.** The release is ε-differentially private. *If the label is part of the row*: if a row is replaced, its
+    own s leaves one sum and enters another, 2(N - 1) at most, and all others move by at most 2(N - 1) together. So W/N
+    moves by less than 4 in ℓ1, and the sizes by 2. If a row is added, W moves by at most 2N, and Σ|W_g| ≤ N²/2, so W/N
+    moves by at most 5/2, and one size by 1. Hence (W/N, n/2) moves by at most 5 in ℓ1 if rows are replaced, and by 3 if
+    they are added or removed. For two groups 4 is enough: pairs inside a group cancel, so a row that changes its group
+    moves W by at most 2(N - 1). *With public labels* a replaced value of group g moves W by at most 4(N - n_g). All is
+    rounded to multiples of 2^-16, which adds one of them per group.
 
-    **Validity.** If all groups have one law, P(p ≤ α) ≤ α: the p-value is (1 + b)/(1 + 4999), where b of 4999 draws of
-    the null law with fresh noise are at least as large. Up to 3,000 rows ranks are permuted; for more rows their sums
-    are taken as normal. Where sizes are secret, each is taken as large as it may be, but for one time in 10,000, which
-    is added. *Larger sizes spread W/N more*: its covariance is a factor that rises with N times that of the quadratic
-    form min_c Σ n_g(v_g - c)², which rises with every n_g. By Anderson's inequality all tails of H then rise for normal
-    sums.
+    **Validity.** If all groups have the same distribution, P(p ≤ α) ≤ α: the p-value is (1 + b)/(1 + 4999), where b of
+    4999 draws of the null law with fresh noise are at least as large. Up to 3,000 rows ranks are permuted; for more
+    rows their sums are taken as normal. Secret sizes are replaced by upper bounds that fail once in 10,000 times, which
+    is added to p. *Larger sizes spread W/N more*: its covariance is a factor that rises with N times that of the
+    quadratic form min_c Σ n_g(v_g - c)², which rises with every n_g. By Anderson's inequality all tails of H then rise
+    for normal sums.
     """
     account, missing = open_account("Kruskal and Wallis's test", epsilon, options)
     chosen = public_groups(groups, 2, MOST)
     data = samples(x, labels, chosen, missing)
-    public = labels_are_public(account, options, data.in_table) and missing == "error"
-    sums = _sums(account, len(chosen), data.sizes if public else None)
-    least = math.ceil(len(chosen) * 2 * float(sums.size.scale if sums.size else 1))
+    public, k = labels_are_public(account, options, data.in_table) and missing == "error", len(chosen)
+    if public:
+        total = max(sum(data.sizes), 1)
+        moves = Fraction(4 * (total - min(data.sizes)), total)
+    else:
+        moves = Fraction((4 if k == 2 else 5) if account.adjacency.size_is_public else 3)
+    law = IntegerLaplace((moves * GRID + k) * account.rows / account.epsilon)  # of W/N, in units of 1/GRID
+    size = None if public else IntegerLaplace(Fraction(law.scale) / (GRID * SIZE))
+    least = math.ceil(k * 2 * float(size.scale if size else 1))
     advice = Advice(n=least, other="fewer groups")
     if account.adjacency.size_is_public and data.size < least:
         return account.close(Outcome.refusal(HOW, advice))
-    return account.close(_tested(data, account, sums, advice))
+    return account.close(_tested(data, account, law, size, advice))
 
 
-@dataclass(frozen=True)
-class _Laws:
-    """Noise on W/N, in units of 1/GRID, and on the sizes where these are secret."""
-
-    sums: IntegerLaplace
-    size: IntegerLaplace | None
-    public: bool
-
-
-def _sums(account: Account, k: int, sizes: tuple[int, ...] | None) -> _Laws:
-    if sizes is not None:
-        total = max(sum(sizes), 1)
-        moves = Fraction(4 * (total - min(sizes)), total) * GRID + k
-        return _Laws(IntegerLaplace(moves * account.rows / account.epsilon), None, True)
-    moves = Fraction((4 if k == 2 else 5) if account.adjacency.size_is_public else 3) * GRID + k
-    law = IntegerLaplace(moves * account.rows / account.epsilon)
-    return _Laws(law, IntegerLaplace(Fraction(law.scale) / (GRID * SIZE)), False)
-
-
-def _tested(data: Samples, account: Account, laws: _Laws, advice: Advice) -> Outcome[RankTest]:
+def _tested(
+    data: Samples, account: Account, law: IntegerLaplace, size: IntegerLaplace | None, advice: Advice
+) -> Outcome[RankTest]:
+    """The test, with noise on the sums and, if they are secret, on the sizes."""
     ranks = account.toss(lambda entropy: broken_ties(data.values, entropy))
     sizes = np.array([part.size for part in ranks])
     total = int(sizes.sum())
     exact = [int(2 * part.sum()) - part.size * (total + 1) for part in ranks]  # Σ s_i = Σ (2r - N - 1)
     whole = [(2 * w * GRID + max(total, 1)) // (2 * max(total, 1)) for w in exact]
     paid = account.pay(loss.Pure(account.epsilon))
-    noisy = np.array(noisy_sums(whole, laws.sums, paid)) / GRID
+    noisy = np.array(noisy_sums(whole, law, paid)) / GRID
     near = most = sizes.tolist()
-    if laws.size is not None:
-        near = noisy_sums(near, laws.size, paid)
-        off = laws.size.cutoff(Fraction(SIZES_FAIL) / len(near)) - 1
+    if size is not None:
+        near = noisy_sums(near, size, paid)
+        off = size.cutoff(Fraction(SIZES_FAIL) / len(near)) - 1
         most = [max(n + off, 1) for n in near]
-        account.bought(sum(near), laws.size, times=len(near))
-    if min(near) < (2 * float(laws.size.scale) if laws.size is not None else 1):
+        account.bought(sum(near), size, times=len(near))
+    if min(near) < (2 * float(size.scale) if size is not None else 1):
         return Outcome.refusal(HOW, advice)
     weights = 3 * sum(near) / (sum(near) + 1) / np.array(near, np.float64)
     statistic = float(_form(noisy[None, :], weights)[0])
-    scale = float(Fraction(laws.sums.scale)) / GRID
+    scale = float(Fraction(law.scale)) / GRID
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
     drawn = null_sums(most, rng) + rng.laplace(0, scale, (DRAWS, len(most)))
     beyond = int(np.count_nonzero(_form(drawn, weights) >= statistic * (1 - 1e-12)))
-    pvalue = min((1 + beyond) / (1 + DRAWS) + (SIZES_FAIL if laws.size is not None else 0.0), 1.0)
-    notes = ((PUBLIC_LABELS,) if laws.public else ()) + sampling_note(account)
-    return Outcome(RankTest(statistic, pvalue), HOW, notes=notes)
+    pvalue = min((1 + beyond) / (1 + DRAWS) + (SIZES_FAIL if size is not None else 0.0), 1.0)
+    return Outcome(RankTest(statistic, pvalue), HOW, notes=label_notes(account, size is None))
 
 
 def _form(sums: Floats, weights: Floats) -> Floats:

@@ -1,6 +1,6 @@
-"""Superiority: how often a row of one group exceeds one of the other. Mann and Whitney's U as a share.
+"""Superiority: the share of pairs in which a row of one group exceeds one of the other, Mann and Whitney's U/(n₁·n₀).
 
-**The weight of a pair where the sizes of both groups are secret.**
+**The weight of a pair if the sizes of both groups are secret.**
 
 Let S = Σ sgn(x_i - y_j) over the n₁·n₀ pairs of two groups, N = n₁ + n₀, L the larger size and s the smaller. Take
 
@@ -11,9 +11,9 @@ tangent there is that of the convex 1/q. So φ ≤ 1/q everywhere, h ≤ 1/L, an
 
 **Theorem.** F moves by at most
 
-1. 2, where a row gets another value in its group;
-2. 7/4, where a row moves to the other group, with any value;
-3. 3/2, where a row comes to a group, or goes.
+1. 2, if a row gets another value in its group;
+2. 7/4, if a row moves to the other group, with any value;
+3. 3/2, if a row is added to a group, or removed.
 
 *Proof.* 1. S moves by at most 2L, and h·2L ≤ 2.
 
@@ -35,34 +35,33 @@ is 1.61: the noise is as if S had a sensitivity of 1.24·N.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 from uptack.account import Account, Outcome
 from uptack.exact import Rational, read
 from uptack.mechanisms.additive_noise import noisy_integer, noisy_sums
-from uptack.noise import IntegerLaplace
+from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
 from uptack.ranks.null_laws import half_width
 from uptack.ranks.pair_counts import exceedance
 from uptack.ranks.rank_data import (
+    EXAMPLE,
     GRID,
     LARGEST_NOISE,
-    PUBLIC_LABELS,
     LabelOptions,
     Samples,
+    label_notes,
     labels_are_public,
     open_account,
     public_groups,
     samples,
-    sampling_note,
+    two_samples,
 )
-from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
-from uptack.table.reads import LABELLED
 
 MOVES = 2
 """What (F, (n₁ - n₀)/8, 3N/8) moves by at most."""
@@ -85,13 +84,12 @@ def weight(first: int, second: int) -> Fraction:
 
 
 HOW = "integer noise on the count of pairs"
-EXAMPLE = {"groups": (1, 0)}
 Sizes = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class SecretLabels:
-    """What is known of the sizes where labels are part of rows: their noisy total and difference, and the laws."""
+    """Secret sizes, by their noisy total and difference, with the laws of the noise."""
 
     rows: int
     difference: int
@@ -112,7 +110,7 @@ class SecretLabels:
 
 @dataclass(frozen=True)
 class KnownLabels:
-    """What is known of the sizes where labels are public: noisy numbers of values, their law, and how many labels."""
+    """Sizes with public labels: noisy numbers of values, the law of the noise, and the numbers of labels."""
 
     near: Sizes
     labelled: Sizes
@@ -133,8 +131,7 @@ class KnownLabels:
 class NoisyPairs:
     """A noisy Σ sgn over the pairs of two groups: `sign` = unit(sizes)·Σ sgn, with Laplace noise of this scale.
 
-    `sizes` are those of both groups, and `labels` what else is known of them. Everything here may be known to
-    everybody.
+    `sizes` are those of both groups, and `labels` what else is known of them. All of it is public.
     """
 
     sign: float
@@ -151,7 +148,7 @@ class NoisyPairs:
 
 @dataclass(frozen=True)
 class SuperiorityNoise:
-    """What is known of the error of a share of pairs."""
+    """The error of a share of pairs."""
 
     pairs: NoisyPairs
     seen: Callable[[float], float] = float
@@ -160,7 +157,7 @@ class SuperiorityNoise:
         """An interval for the population's probability A.
 
         Its estimate has a variance of at most A(1 - A)/min(n₁, n₀) (van Dantzig 1951; ties broken at random add to it).
-        Noise is allowed for exactly, and a fifth of the error goes into a range of the sizes where they are secret.
+        Noise is allowed for exactly, and a fifth of the error goes into a range of the sizes if they are secret.
         """
         failing, ends = 1 - float(read(confidence)), []
         for sizes in self.pairs.labels.region(failing / 5) if self.pairs.secret else [self.pairs.sizes]:
@@ -173,20 +170,20 @@ class SuperiorityNoise:
         return self.seen(max(min(ends), 0.0)), self.seen(min(max(ends), 1.0))
 
 
-@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@two_samples(examples=(EXAMPLE,), page="superiority")
 def superiority(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
-    """The probability that a row of the first group exceeds one of the second; a tie counts as half. No bounds.
+    """The probability of superiority: that a row of the first group exceeds one of the second. A tie counts as half.
 
-    `groups` are two public labels. A row with another label, or with none, takes part in nothing.
+    `groups` are two public labels. Rows with another label, or with none, are left out. It needs no bounds.
 
-    **Theorem.** The release is ε-differentially private. *Where the label is part of the row*, the sizes of both groups
-    are secret. With S = Σ sgn(x_i - y_j) over all pairs, (h·S, (n₁ - n₀)/8, 3(n₁ + n₀)/8) moves by at most 2 in ℓ1
-    whatever one row becomes, comes or goes (`uptack.ranks.superiority` has h and the proof). So integer noise of
+    **Theorem.** The release is ε-differentially private. *If the label is part of the row*, the sizes of both groups
+    are secret. With S = Σ sgn(x_i - y_j) over all pairs, (h·S, (n₁ - n₀)/8, 3(n₁ + n₀)/8) moves by at most 2 in ℓ1 if
+    one row is replaced, added or removed (`uptack.ranks.superiority` has h and the proof). So integer noise of
     scales 2g/ε, 16g/ε and 16g/3ε is private. h·S is rounded to multiples of 2^-16, and may move by one of them more.
-    *With public labels* (`public_labels=True`) a replaced value moves S by at most 2·max(n₁, n₀). Where values may be
-    missing, a value that goes moves S by at most max(n₁, n₀) and one number of values by 1, so with S/max(n₁, n₀) these
+    *With public labels* (`public_labels=True`) a replaced value moves S by at most 2·max(n₁, n₀). If values may be
+    missing, a removed value moves S by at most max(n₁, n₀) and one number of values by 1, so with S/max(n₁, n₀) these
     numbers are free.
 
     `result.interval()` is for the population that the rows are a sample of. It is conservative: by up to a fifth for
@@ -202,13 +199,13 @@ def superiority(
     return account.close(_measured(x, labels, groups, account, missing, options, float))
 
 
-@release(reads=LABELLED, people="each", data=("x", "labels"), missing="ignore", examples=(EXAMPLE,), page="superiority")
+@two_samples(examples=(EXAMPLE,), page="superiority")
 def rank_biserial(
     x: Any, labels: Any, *, groups: Sequence[Any], epsilon: Rational, **options: Unpack[LabelOptions]
 ) -> Release[float] | NoReply:
     """The rank-biserial correlation 2A - 1, from -1 to 1, where A is the `superiority` of the first group.
 
-    **Theorem.** It is ε-differentially private: it is made of `superiority`, which see, and of nothing else.
+    **Theorem.** ε-differentially private: it is a function of `superiority`.
     """
     account, missing = open_account("rank-biserial correlation", epsilon, options)
     return account.close(_measured(x, labels, groups, account, missing, options, _doubled))
@@ -223,43 +220,41 @@ def _measured(
 ) -> Outcome[float]:
     """The share of pairs, or what is made of it."""
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
-    public = labels_are_public(account, options, data.in_table)
-    early = too_small(data, account, public)
-    if early is not None:
-        return Outcome.refusal(HOW, early)
-    pairs = noisy_pairs(data.values, data.sizes if public else None, account, missing == "ignore")
-    if pairs is None or pairs.share(pairs.sizes)[1] > LARGEST_NOISE:
-        return Outcome.refusal(HOW, Advice(n=least_rows(account), other="groups with more rows"))
-    share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
-    notes = ((PUBLIC_LABELS,) if public else ()) + sampling_note(account)
-    return Outcome(seen(share), HOW, SuperiorityNoise(pairs, seen), notes=notes)
+    pairs, public = noisy_pairs(data, account, options, missing == "ignore")
+    if isinstance(pairs, Advice):
+        return Outcome.refusal(HOW, pairs)
+    share, scale = pairs.share(pairs.sizes)
+    if scale > LARGEST_NOISE:
+        return Outcome.refusal(HOW, _more_rows(account))
+    value = seen(min(max(share, 0.0), 1.0))
+    return Outcome(value, HOW, SuperiorityNoise(pairs, seen), notes=label_notes(account, public))
 
 
-def least_rows(account: Account) -> int:
-    """From how many rows on, in groups of one size, a reply is worth it: noise in the sizes may be half of a group."""
-    return math.ceil(64 * account.rows / account.epsilon)
-
-
-def too_small(data: Samples, account: Account, public: bool) -> Advice | None:
-    """What public numbers say against a reply; they cost nothing."""
-    if not account.adjacency.size_is_public:
-        return None
-    rows = 2 * min(data.sizes) if public else data.size
-    least = math.ceil(2 * account.rows / (account.epsilon * LARGEST_NOISE)) if public else least_rows(account)
-    return Advice(n=least, other="groups with more rows") if rows < least else None
+def _more_rows(account: Account) -> Advice:
+    """The number of rows, in groups of equal size, for a reply: noise in the sizes may be half of a group."""
+    return Advice(n=math.ceil(64 * account.rows / account.epsilon), other="groups with more rows")
 
 
 def noisy_pairs(
-    values: tuple[Floats, ...], labelled: tuple[int, ...] | None, account: Account, dropped: bool
-) -> NoisyPairs | None:
-    """S with noise, and the sizes with theirs where they are secret; None where a group may have no rows at all.
+    data: Samples,
+    account: Account,
+    options: Mapping[str, Any],
+    dropped: bool,
+    ranks: Callable[[tuple[Floats, ...], Entropy], tuple[Floats, ...]] | None = None,
+) -> tuple[NoisyPairs | Advice, bool]:
+    """S with noise, and the sizes with theirs if they are secret; and whether labels are public.
 
-    `labelled` says how many rows have each label, where labels are public.
+    It is an advice if public numbers say that there are too few rows, for free, or if a group may be empty.
     """
-    sign = exceedance(*values)
-    sizes: Sizes = (values[0].size, values[1].size)
-    if labelled is not None:
-        return _with_public_labels(sign, sizes, (labelled[0], labelled[1]), account, dropped)
+    public, advice = labels_are_public(account, options, data.in_table), _more_rows(account)
+    if account.adjacency.size_is_public:
+        least = math.ceil(2 * account.rows / (account.epsilon * LARGEST_NOISE)) if public else advice.n
+        if (2 * min(data.sizes) if public else data.size) < (least or 0):
+            return replace(advice, n=least), public
+    values = data.values if ranks is None else account.toss(lambda entropy: ranks(data.values, entropy))
+    sign, sizes = exceedance(*values), (values[0].size, values[1].size)
+    if public:
+        return _with_public_labels(sign, sizes, (data.sizes[0], data.sizes[1]), account, dropped) or advice, public
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / account.epsilon)
     apart, total = (IntegerLaplace(Fraction(law.scale) / (GRID * part)) for part in (DIFFERENCE, TOTAL))
     paid = account.pay(loss.Pure(account.epsilon))
@@ -269,9 +264,9 @@ def noisy_pairs(
     account.bought(rows, total)
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
-        return None
+        return advice, public
     scale = float(Fraction(law.scale)) / GRID
-    return NoisyPairs(noisy / GRID, scale, near, SecretLabels(rows, difference, total, apart))
+    return NoisyPairs(noisy / GRID, scale, near, SecretLabels(rows, difference, total, apart)), public
 
 
 def _sizes(rows: int, difference: int) -> Sizes:
@@ -279,7 +274,7 @@ def _sizes(rows: int, difference: int) -> Sizes:
 
 
 def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Account, dropped: bool) -> NoisyPairs | None:
-    """The same where everybody knows which row has which label."""
+    """The same with public labels; None if a group may be empty."""
     large = max(labelled)
     law = IntegerLaplace(Fraction(MOVES * large * account.rows) / account.epsilon)
     paid = account.pay(loss.Pure(account.epsilon))

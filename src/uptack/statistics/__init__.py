@@ -1,6 +1,6 @@
-"""Statistics without bounds on the data: each a reach, a mechanism, and a docstring with its theorem.
+"""Statistics of one column without bounds on the data: each a reach, a mechanism, and a docstring with its theorem.
 
-A statistic is one file of this folder. Its release functions are found by their declarations, and are public by them.
+The release functions of every file in this folder are public by their declarations.
 """
 
 import importlib
@@ -8,9 +8,9 @@ import pkgutil
 
 from uptack.registry.names import declared_in
 from uptack.statistics.column_options import Options
-from uptack.statistics.means import mean, trimmed_mean, winsorized_mean
+from uptack.statistics.means import mean
+from uptack.statistics.order_statistics import interquantile_range, iqr, trimmed_mean, winsorized_mean
 from uptack.statistics.quantiles import median, quantile
-from uptack.statistics.scales import interquantile_range, iqr
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -1,7 +1,7 @@
-"""What is asked of one column: options as a `Question`, the data as a column of numbers, and its public number of rows.
+"""Requests about one column: options as a `Question`, the data as a column of numbers, and its public number of rows.
 
-Options are checked before any data is read. Times and durations are ticks inside, and are shown in the form of their
-column; options that are given as times are compared with the column when its type is known.
+Options are checked before any data is read. Times and durations are converted to ticks, and answers back to the form of
+their column. Options that are times are checked once the type of the column is known.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from uptack.table.values.times import UNITS, Form, ParsedTime, parse_time
 
 
 def named_duration(step: Any) -> Any:
-    """A step that may be the name of a duration, such as "day"."""
+    """A step, as a duration if it is the name of one, such as "day"."""
     return timedelta(microseconds=UNITS[step]) if isinstance(step, str) and step in UNITS else step
 
 
@@ -48,30 +48,30 @@ TIME_WORDS = {"duration": "a duration", "clock": "a time without a zone", "utc":
 
 
 def check_times(options: Sequence[tuple[str, ParsedTime | None]], form: Form | None) -> None:
-    """Refuses an option of another kind than the column: by what was said, and by the column's type."""
-    for name, said in options:
+    """Refuse an option of another kind than the column, by its type."""
+    for name, time in options:
         wanted = form if form is None or name != "granularity" else form.spread
-        if form is None and said is not None:
-            raise InvalidArgument(name, "a number for a column of numbers", TIME_WORDS[said.word])
-        if form is not None and (said is None or not said.fits(wanted)):
+        if form is None and time is not None:
+            raise InvalidArgument(name, "a number for a column of numbers", TIME_WORDS[time.word])
+        if form is not None and (time is None or not time.fits(wanted)):
             what = {"duration": "a duration, such as timedelta(hours=1),", "utc": "a time, such as date(2024, 2, 29),"}
             must = what.get(form.word, "a time without a zone")
             must = "a duration, such as 'day' or timedelta(hours=1)," if wanted != form else must
-            got = "a number" if said is None else TIME_WORDS[said.word]
+            got = "a number" if time is None else TIME_WORDS[time.word]
             raise InvalidArgument(name, f"{must} for a column of {form.held}", got)
 
 
 CENTURIES = (in_ticks("1900-01-01") * 1.0, in_ticks("2100-01-01") * 1.0)
-"""What is plausible of a time if nobody says. For a median of a year's dates at ε = 1, n = 110: 87% of draws are a
-reply, and 52% without it."""
+"""The default `plausible` range of times. For a median of a year's dates at ε = 1, n = 110: 87% of draws are a reply,
+and 52% without it."""
 
 WORDS: dict[object, float | str | None] = {"error": None, "low": -LARGEST, "high": LARGEST, "drop": "drop"}
-"""What stands in for a missing value, by its word."""
+"""The replacement of a missing value, by its word."""
 
 
 @dataclass(frozen=True)
 class ShownNoise:
-    """What is known of the error of a number of ticks, shown as the value is."""
+    """The noise of a number of ticks, in the form of its column."""
 
     noise: Noise
     ticks: Any
@@ -79,15 +79,16 @@ class ShownNoise:
 
     @property
     def confidence(self) -> Rational:
-        """The confidence of what is shown: the one that an interval was paid for at, where it was."""
+        """The confidence that is shown: that of an interval that was paid for, if there is one."""
         return getattr(self.noise, "confidence", SHOWN)
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
         """The ends, rounded outward to what the form can show."""
         low, high = self.noise.around(self.ticks, confidence)
+        show = self.form.show
         if getattr(low, "ndim", 0) == 0:
-            return self.form.show(float(low), -1), self.form.show(float(high), 1)
-        return [self.form.show(float(end), -1) for end in low], [self.form.show(float(end), 1) for end in high]
+            return show(float(low), -1), show(float(high), 1)
+        return [show(float(end), -1) for end in low], [show(float(end), 1) for end in high]
 
 
 def _in_form(form: Form, outcome: Outcome[Any]) -> Outcome[Any]:
@@ -101,13 +102,12 @@ def _in_form(form: Form, outcome: Outcome[Any]) -> Outcome[Any]:
 def column(x: Any, question: Question, floats: bool = False, times: str = "") -> tuple[Column, Question]:
     """The data as a column of numbers without NaN or infinities, and the question with its granularity.
 
-    Integer columns have a granularity of 1 by themselves, unless they are to be read as `floats`: that is their type,
-    not their content. By default a value that is not a finite number is an error for the curator to see. With `missing`
-    each such row is replaced on its own, NaN by the value asked for and ±inf by ±the largest float, which keeps
-    neighbours neighbours.
+    Integer columns, by type, have a granularity of 1 unless they are read as `floats`. By default a value that is not a
+    finite number is an error. With `missing` each such row is replaced on its own, NaN by the given value and ±inf by
+    ±the largest float, which keeps neighbours neighbours.
 
-    A column of times or durations is one of ticks from here on (`uptack.table.values.times`). `times` says what an
-    answer in ticks is: "place", a moment among the rows, "spread", a duration, or "" where ticks are of no use.
+    A column of times or durations becomes one of ticks (`uptack.table.values.times`). `times` says what an answer in
+    ticks is: "place", a time, "spread", a duration, or "" if times are refused.
     """
     data = as_column("x", x, MEASURED)
     form = data.form
@@ -117,9 +117,13 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     if form is not None or question.time_options:
         check_times(question.time_options, form)
     if form is not None:
-        question = _in_ticks(question, form, times, floats)
+        account = question.account.showing(partial(_in_form, form if times == "place" else form.spread))
+        step = question.granularity if floats else question.granularity or form.step
+        recent = form.kind == "time" and times == "place" and question.method == "inverse"
+        guess = CENTURIES if recent and question.plausible is None else question.plausible
+        question = replace(question, account=account, granularity=step, plausible=guess)
     relation, capped = question.account.adjacency, data.unit.at_most is not None
-    if data.of_people != bool(relation.person):  # the registry has seen to it; nothing else may get through
+    if data.of_people != bool(relation.person):  # the registry ensures it; this is a second line of defence
         must = "by person for people's data, and only for them"
         raise InvalidArgument("adjacency", must, str(relation), "Pass person=.")
     question = replace(question, capped=capped)
@@ -141,36 +145,24 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     return data, question
 
 
-def _in_ticks(question: Question, form: Form, times: str, floats: bool) -> Question:
-    """The same question in ticks, whose answer is shown in the form of the column, or as a duration.
-
-    Without `plausible` times are guessed to be recent: `CENTURIES`.
-    """
-    account = question.account.showing(partial(_in_form, form if times == "place" else form.spread))
-    step = question.granularity if floats else question.granularity or form.step
-    moments = form.kind == "time" and times == "place" and question.method == "inverse"
-    guess = CENTURIES if moments and question.plausible is None else question.plausible
-    return replace(question, account=account, granularity=step, plausible=guess)
-
-
 COUNT_SHARE = Fraction(1, 10)
-"""The part of ε that goes into the number of rows where it is secret."""
+"""The part of ε that goes into the number of rows if it is secret."""
 
 CAPPED_UNIT = "people's worth of rows"
-"""What is counted where rows weigh alike: rows over the most that one person has (`uptack.table.unit`)."""
+"""The unit of size if rows weigh alike: rows over the most that one person has (`uptack.table.unit`)."""
 
 
 def public_size(n: int, question: Question) -> tuple[int, Question]:
-    """The number of rows as everybody may know it, and what is left of the budget.
+    """The public number of rows, and what is left of the budget.
 
     Under SUBSTITUTE it is n. Under ADD_REMOVE it is n with integer Laplace noise, at a tenth of ε; ranks and weights
-    that are worked out from it are then public constants, as the proofs for added and removed rows need them.
+    that are computed from it are then public constants, as the proofs for added and removed rows need them.
 
-    The same where missing rows are dropped, also under SUBSTITUTE: there a replaced row may be one that stays, one that
-    comes or one that goes. Each moves the number of rows by at most 1 and, at public ranks, every order statistic by at
-    most one rank, so the reaches are those of the proofs.
+    It is noisy too if missing rows are dropped, also under SUBSTITUTE: there a replaced row may stay, appear or
+    disappear. Each moves the number of rows by at most 1 and, at public ranks, every order statistic by at most one
+    rank, so the reaches are those of the proofs.
 
-    The noisy number is an outcome that has been paid for, and comes with the answer (`Account.bought`).
+    The noisy number has been paid for, and is released with the answer (`Account.bought`).
     """
     if not question.size_is_secret:
         return n, question
@@ -187,7 +179,7 @@ def noisy_size(n: int, law: IntegerLaplace, account: Account) -> int:
 
 
 def size_bounds(n: int, question: Question, failure: Fraction) -> tuple[int, int]:
-    """Between which numbers the true number of rows lies: surely where n is public, else but for `failure`.
+    """Bounds of the true number of rows: n itself if it is public, else they fail with probability `failure`.
 
     With t the least integer with P(z ≥ t) ≤ failure/2, and so P(|z| ≥ t) ≤ failure, it is within t - 1 of n.
     """
@@ -210,26 +202,23 @@ def least_n(holds: Callable[[int], bool]) -> int:
 
 
 MOST_FOLLOWED = 11
-"""Up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
+"""For up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
 
 STEPS = (Fraction(1, 10**75), Fraction(10**75))
-"""The least and the most granularity: beyond, the lattices of candidates have no multiples of it, or nothing else."""
-
-FINER = "Leave it out, or measure the column in other units."
+"""The least and the largest granularity: beyond, the lattices of candidates hold no multiples of it, or only those."""
 
 LEAST_SHARE = Fraction(1, 10**12)
-"""Rows that a quantile, or a cut, must leave on each side: no table has as many rows as a smaller share needs."""
+"""The least share of rows on each side of a quantile, or of a cut: no table has enough rows for a smaller one."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked of one column: an account to pay from, the method, and how the rows are read.
+    """A request about one column: an account to pay from, the method, and how the rows are read.
 
-    `count` is the law of the noise in the number of rows, where that number is secret and has been paid for. `at_most`
-    is a public number of rows where some may be left out: those that are left are secret, and not more. `capped` says
-    that rows of people weigh alike, so that the size depends on how many they have. In all of this people stand for
-    rows where the adjacency is one by person. `time_options` are the options that were given as times, durations or
-    numbers.
+    `count` is the law of the noise in the number of rows, if that is secret and has been paid for. `at_most` is a
+    public upper bound of the number of rows, if some may be left out. `capped` says that rows of people weigh alike, so
+    that the size depends on how many they have. If the adjacency is by person, rows here are people. `time_options` are
+    the options that may be times or durations.
     """
 
     account: Account
@@ -254,28 +243,27 @@ class Question:
 
     @property
     def adjacency(self) -> Adjacency:
-        """Whom the release protects."""
+        """The neighbours that the release protects."""
         return self.account.adjacency
 
     @property
     def rows(self) -> int:
-        """Rows per person: the ranks that one step moves."""
+        """Rows per person: a step moves so many ranks."""
         return self.account.adjacency.rows_per_person
 
     @cached_property
     def size_is_secret(self) -> bool:
-        """Whether the number of rows that the statistic is of depends on people."""
+        """Whether the number of rows must not be known."""
         return self.missing == "drop" or self.capped or not self.account.adjacency.size_is_public
 
     @property
     def follows(self) -> bool:
-        """Whether ranks may follow a secret number of rows: not where one person moves it and them apart."""
-        if not self.size_is_secret or self.method != "inverse":
-            return False
-        return not (self.capped and self.adjacency.size_is_public)
+        """Whether ranks may follow a secret number of rows: not if one person can move the two apart."""
+        apart = self.capped and self.adjacency.size_is_public
+        return self.size_is_secret and self.method == "inverse" and not apart
 
     def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
-        """Lattices of candidates with the guess of where values lie; for a `spread`, of how far apart they are."""
+        """Lattices of candidates with the plausible range of values; for a `spread`, of their distances."""
         if self.plausible is None:
             return tuple(lattices)
         low, high = self.plausible
@@ -294,24 +282,23 @@ class Question:
         return replace(self, account=self.account.allot(epsilon, delta))
 
     def refuse(self, how: str, advice: Advice, why: str = "") -> Outcome[Any]:
-        """⊥, and what would get a reply. `why` is the step that gave no answer, in released numbers: it is said where
-        something was spent on it."""
+        """⊥ with advice. `why` names the step that failed, in released numbers; it is shown if something was spent."""
         if self.account.spent:
             why = why or advice.why or f"the {how} gave no answer"
             advice = replace(advice, why=why, at=float(self.account.promised))
-        if self.count is not None:  # it may come out too small; and what ε would do depends on a secret number
+        if self.count is not None:  # the noisy number may be too small, and an advice on ε would use the true one
             room = self.count.cutoff(Fraction(1, 1000))
             advice = replace(advice, n=None if advice.n is None else advice.n + room, epsilon=None)
         return Outcome.refusal(how, replace(advice, valued=self.missing == "drop"))
 
     @property
     def count_noise(self) -> IntegerLaplace:
-        """The law of the noise in the number of rows: as it was paid for, or as all of ε would buy it."""
+        """The law of the noise in the number of rows: as paid for, or for all of ε."""
         return self.count or IntegerLaplace(self.rows / self.epsilon)
 
 
 def missing_value(value: object) -> float | str | None:
-    """What stands in for NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
+    """The replacement of NaN: None to refuse it, ±the largest float for "low" and "high", a number, or "drop"."""
     if isinstance(value, str) and value in WORDS:
         return WORDS[value]
     must = "'error', 'drop', 'low', 'high' or a number"
@@ -325,7 +312,7 @@ def missing_value(value: object) -> float | str | None:
 
 
 def _plausible(value: object) -> tuple[float, float]:
-    """A guess of where values lie: two numbers in their order."""
+    """A guess of the range of values."""
     must = "a pair of numbers (low, high), low below high"
     if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
         raise InvalidArgument("plausible", must, checks.describe(value))
@@ -335,18 +322,18 @@ def _plausible(value: object) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _between(name: str, value: object, limits: tuple[Fraction, Fraction], fix: str = "") -> Fraction:
-    """A positive number within public limits, which no data have a say in."""
-    number, (least, most) = checks.positive(name, value), limits
+def _granularity(value: object) -> Fraction:
+    """A positive number within the public limits `STEPS`."""
+    (least, most), step = STEPS, in_ticks(named_duration(value))
+    number = checks.positive("granularity", step)
     if not least <= number <= most:
-        raise InvalidArgument(
-            name, f"a number from {float(least):.0e} to {float(most):.0e}", checks.describe(value), fix
-        )
+        must, fix = f"a number from {float(least):.0e} to {float(most):.0e}", "Leave it out, or change the unit of x."
+        raise InvalidArgument("granularity", must, checks.describe(step), fix)
     return number
 
 
 def resolved(name: str, value: object, share: Fraction) -> None:
-    """Refuses a share of rows that no table has a row in."""
+    """Refuse a share of rows that is too small for any table."""
     if share < LEAST_SHARE:
         must = f"a share that leaves at least {float(LEAST_SHARE)} of the rows on each side"
         raise InvalidArgument(name, must, checks.describe(value))
@@ -360,10 +347,10 @@ def level(name: str, value: object) -> Fraction:
 
 
 class Promises(TypedDict, total=False):
-    """What every release promises beside ε.
+    """The guarantee of every release, beside ε.
 
-    - `delta`: the chance that the guarantee fails: 0 for `method="inverse"`; the others need some, such as 1e-6.
-    - `rows_per_person`: how many rows one person may own (1).
+    - `delta`: the δ of (ε, δ): 0 for `method="inverse"`; the other methods need some, such as 1e-6.
+    - `rows_per_person`: how many rows one person may have (1).
     - `adjacency`: `SUBSTITUTE` (default; the number of rows is public) or `ADD_REMOVE` (it is secret).
     - `entropy`: the operating system's (default), or a `SeededEntropy` for tests.
     """
@@ -374,39 +361,47 @@ class Promises(TypedDict, total=False):
     entropy: Entropy | None
 
 
-class MeanOptions(Promises, total=False):
-    """What a statistic of one column can be told.
+class GroupOptions(Promises, total=False):
+    """Options about groups and people.
 
-    - `missing`: what to do with NaN and infinities. "error" (default) tells the curator. "low", "high" or a number
-      takes the place of each such row. "drop" leaves rows without a value out; how many there are is then secret.
     - `by`: a column with the group of every row, for one answer per group. `groups` are the public groups, or None for
-      unknown ones, which need δ. `share` is the part of ε that finds them. With `person=`, `groups_per_person` is in
-      how many groups one person counts; without it, that is chosen privately. See `uptack.per_group`.
+      unknown ones, which need δ. `share` is the part of ε that finds them. With `person=`, `groups_per_person` is the
+      number of groups in which one person counts; without it, that is chosen privately. See `uptack.per_group`.
     - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
-      their rows, who weigh alike; with `weights="rows"` rows do, up to `at_most` per person. `per_person` makes one
-      number of each person's rows first, and `order` says which is the last. See `uptack.registry.options`.
+      their rows, and people weigh alike. `per_person` first makes one number of each person's rows, and `order` says
+      which is the last. See `uptack.registry.options`.
     """
 
-    missing: str | Rational
     by: Any
     groups: Any
     share: Rational | None
     groups_per_person: int | None
     person: Any
     per_person: str | None
-    weights: str | None
-    at_most: int | None
     order: Any
 
 
+class MeanOptions(GroupOptions, total=False):
+    """Options of a statistic of one column: those of `GroupOptions`, and
+
+    - `missing`: what to do with NaN and infinities. "error" (default) raises an error. "low", "high" or a number
+      replaces each of them. "drop" leaves such rows out; the number of rows is then secret.
+    - `weights`: with `person=`, "rows" for rows that weigh alike, up to `at_most` per person.
+    """
+
+    missing: str | Rational
+    weights: str | None
+    at_most: int | None
+
+
 class Options(MeanOptions, total=False):
-    """What an order statistic can be told: all of `Promises` and `MeanOptions`, and
+    """Options of an order statistic: those of `Promises` and `MeanOptions`, and
 
     - `method`: "inverse" (default), "ptr" or "dwork-lei".
-    - `granularity`: a public step that all values are multiples of, and the answer will be; integer columns have 1 by
-      themselves. With a step of 100 an answer of 20 comes out as 0. From 1e-75 to 1e75; for `method="inverse"` only.
-    - `plausible`: a guess (low, high) of where the values lie, from knowledge and not from the data; no bounds, since
-      values outside are answered too. A good guess gets replies with fewer rows, a wrong one costs little
+    - `granularity`: a public step. All values are multiples of it, and so is the answer; integer columns have 1. An
+      answer of 20 at a step of 100 is rounded to 0. From 1e-75 to 1e75; for `method="inverse"` only.
+    - `plausible`: a guess (low, high) of the range of values, not taken from the data. It is no bound: values outside
+      are possible answers too. A good guess gets replies with fewer rows, a wrong one costs little
       (`uptack.mechanisms.plausible_range`). For `method="inverse"` only.
     """
 
@@ -427,7 +422,7 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     if plausible is not None and method != "inverse":
         fix = "Only method='inverse' can use a guess."
         raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
-    step = None if granularity is None else _between("granularity", in_ticks(named_duration(granularity)), STEPS, FINER)
+    step = None if granularity is None else _granularity(granularity)
     if step is not None and method != "inverse":
         fix = "The other methods add noise, so their answers are not multiples of a step."
         raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)

@@ -1,9 +1,9 @@
 """The empirical distribution function, with a band for the population that holds everywhere at once.
 
-**Noise for running counts**, by a law that does not depend on the data: how far any of them is off is computed exactly.
-L bins in a row, and the number of rows in the first j of them wanted for each j. Noise on each bin would add up like
-the root of L. So bins are also put together into blocks of b. A running count is the sum of the whole blocks before
-it, and of the single bins after these: at most L/b + b terms.
+**Noise for running counts.** There are L bins in a row, and the number of rows in the first j of them is wanted for
+each j. Noise on each bin would add up like the root of L. So bins are also put together into blocks of b. A running
+count is the sum of the whole blocks before it, and of the single bins after these: at most L/b + b terms. The law of
+the noise does not depend on the data, so the law of the largest error is computed exactly.
 
 **Theorem.** A row lies in one bin and in one block. So an added or removed row changes the vector of all counts by at
 most 2, and a replaced one by at most 4, in the sum of absolute values: integer Laplace noise of scale 2s/ε for a
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -37,14 +37,13 @@ from uptack.exact import Rational
 from uptack.mechanisms.quantile_chain import windowed
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.integer_laws import least
-from uptack.privacy import Privacy, loss
+from uptack.privacy import loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import Promises, Question, column, least_n, public_size, read_question
-from uptack.table.protocol import Column
 from uptack.table.reads import COLUMN
 
 Integers = NDArray[np.int64]
@@ -96,10 +95,6 @@ class RunningNoise:
         """P(no running count is off by more than z)."""
         return _stays(self.lower, self.block, self.scale, z) * _stays(self.upper, self.block, self.scale, z)
 
-    def bound(self, failure: Fraction) -> int:
-        """The least z that no running count is off by more than, but for `failure`."""
-        return _bound(self, failure)
-
     def parts(self, bins: Integers) -> list[Integers]:
         """All that is counted, of both sides: whole blocks, and the single bins that are not the last of one."""
         out = []
@@ -128,7 +123,8 @@ class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
 
 
 @lru_cache(maxsize=256)
-def _bound(noise: RunningNoise, failure: Fraction) -> int:
+def error_bound(noise: RunningNoise, failure: Fraction) -> int:
+    """The least z that no running count is off by more than, but for `failure`."""
     allowed = float(failure) * (1 - 1e-9)  # room for rounding
     return least(lambda z: z >= 0 and 1 - noise.within(z) <= allowed)
 
@@ -183,8 +179,7 @@ class Ecdf(TabularValue):
     """A private estimate of the share of rows up to each number.
 
     `knots` are numbers, `shares` the estimated shares of rows up to them, `n` the public number of rows, `step` the
-    granularity of the column if it has one, `each` how many rows one person may have. It holds no data, and is never
-    asked for more than was released.
+    granularity of the column if it has one, `each` how many rows one person may have. It holds no data.
     """
 
     knots: Floats
@@ -195,23 +190,17 @@ class Ecdf(TabularValue):
     step: float | None = None
     each: int = 1
 
-    def __post_init__(self) -> None:
-        for array in (self.knots, self.counts):
-            array.setflags(write=False)
-
     @property
     def shares(self) -> Floats:
-        """The shares of rows up to the knots: what was counted with noise, made to rise from 0 to 1."""
+        """The shares of rows up to the knots: the noisy counts, made monotone from 0 to 1."""
         raw = np.clip(self.counts / max(self.n, 1), 0.0, 1.0)
-        up, down = np.maximum.accumulate(raw), np.minimum.accumulate(raw[::-1])[::-1]
-        shares: Floats = (up + down) / 2
-        return shares
+        return np.asarray((np.maximum.accumulate(raw) + np.minimum.accumulate(raw[::-1])[::-1]) / 2)
 
     def at(self, points: ArrayLike) -> Any:
         """The estimated share of rows up to each point.
 
-        Between knots it rises evenly; in a column with a granularity only at the knots. Beyond the outermost knots it
-        is halfway between what it is there and 0 or 1, which it is at ±∞.
+        It is linear between knots, and for a column with a granularity a step function. Beyond the outermost knots it
+        is halfway between its value there and 0 or 1, its values at ±∞.
         """
         x, shares = np.asarray(points, np.float64), self.shares
         if np.isnan(x).any():
@@ -229,11 +218,9 @@ class Ecdf(TabularValue):
             must = f"between {shares[0]:.3g} and {shares[-1]:.3g}, the shares of the outermost knots"
             raise InvalidArgument("p", must, checks.describe(p), "Quantiles further out were not released.")
         first = np.searchsorted(shares, levels, side="left")
-        if self.step is not None:
-            found = self.knots[first]
-        else:
-            found = np.interp(levels, shares, self.knots)
-            found = np.where(shares[first] == levels, self.knots[first], found)
+        found = self.knots[first]
+        if self.step is None:
+            found = np.where(shares[first] == levels, found, np.interp(levels, shares, self.knots))
         return found if found.ndim else float(found)
 
     def share(self, low: float, high: float) -> float:
@@ -248,13 +235,12 @@ class Ecdf(TabularValue):
         Knots are joined until a bin is four standard deviations of the noise. What lies beyond all knots is left out.
         """
         shares, least = self.shares, 4 * self.noise.spread / max(self.n, 1)
-        kept = [0]
+        joined = [0]
         for j in range(1, self.knots.size):
-            if shares[j] - shares[kept[-1]] >= least:
-                kept.append(j)
-        edges = self.knots[kept]
-        heights: Floats = np.diff(shares[kept]) / np.diff(edges)
-        return edges, heights
+            if shares[j] - shares[joined[-1]] >= least:
+                joined.append(j)
+        edges = self.knots[joined]
+        return edges, np.asarray(np.diff(shares[joined]) / np.diff(edges))
 
     def band(self, confidence: Rational = 0.95) -> Band:
         """Bounds that hold the *population's* distribution function everywhere at once, with this confidence.
@@ -276,7 +262,7 @@ class Ecdf(TabularValue):
         off = 0 if self.rows is None else self.rows.cutoff(failure * ROWS / 2) - 1
         fewest, most = max(self.n - off, 1), self.n + off
         d = math.sqrt(self.each * math.log(float(2 * self.each / (failure * SAMPLING))) / (2 * fewest)) * (1 + 1e-12)
-        z = self.noise.bound(failure * COUNTS)
+        z = error_bound(self.noise, failure * COUNTS)
         low, high = self.counts - z, self.counts + z
         left = np.arange(self.knots.size) < self.noise.lower  # counted from the lower end; the others from the upper
         lowest = np.where(left, np.maximum(low, 0) / most, 1 - np.maximum(self.n - low, 0) / fewest)
@@ -334,83 +320,70 @@ HOW = "private knots and counts between them"
 
 
 class EcdfOptions(Promises, total=False):
-    """What a distribution function can be told: all of `Promises`, and `missing` and `granularity` as a quantile."""
+    """Options of a distribution function: those of `Promises`, and `missing` and `granularity` as for a quantile."""
 
     missing: str | Rational
     granularity: Rational | None
 
 
-def planned(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
-    """Nothing: how wide the band is depends on where the knots fall."""
-    return ""
-
-
-@release(reads=COLUMN, plan=planned, examples=({},), people="each")
+@release(reads=COLUMN, plan=lambda given, cost, rows: "", examples=({},), people="each")
 def ecdf(
     x: Any, *, epsilon: Rational, knots: int | None = None, **options: Unpack[EcdfOptions]
 ) -> Release[Ecdf] | NoReply:
-    """The share of rows up to every number, with no bounds on the data, and a band for the population.
+    """The empirical distribution function (the share of rows up to every number), with no bounds on the data, and a
+    confidence band for that of the population.
 
     **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or by a
     tree of chains (`uptack.mechanisms.quantile_tree`). The other half counts the rows between them, with integer noise
-    of a law that does not depend on the data (`uptack.statistics.ecdf`). All else is read off these:
+    of a law that does not depend on the data (`uptack.statistics.ecdf`). The rest is post-processing:
     `value.at(points)`, `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and
-    `value.plot()` cost nothing more. What the band promises is in `uptack.statistics.ecdf.Ecdf.band`.
+    `value.plot()` cost nothing more. The theorem of the band is in `uptack.statistics.ecdf.Ecdf.band`.
 
-    `knots` is how many quantiles are drawn; without it a number that makes the band narrow, by n and ε alone.
+    `knots` is the number of quantiles; by default one that makes the band narrow, chosen from n and ε alone.
 
     >>> from uptack import SeededEntropy
-    >>> found = ecdf(np.arange(20_001), epsilon=1, entropy=SeededEntropy(4)).value
-    >>> found, bool(abs(found.at(5000) - 0.25) < 0.02)
+    >>> result = ecdf(np.arange(20_001), epsilon=1, entropy=SeededEntropy(4)).value
+    >>> result, bool(abs(result.at(5000) - 0.25) < 0.02)
     (Ecdf(39 knots from 476 to 1.949e+04), True)
     """
-    question = read_question("ecdf", epsilon, options)
     count = None if knots is None else checks.integer("knots", knots, least=2)
     if count is not None and count > MOST_KNOTS:
         raise InvalidArgument("knots", f"at most {MOST_KNOTS}", count)
-    data, question = column(x, question)
+    data, question = column(x, read_question("ecdf", epsilon, options))
     n, question = public_size(data.count(), question)
-    return question.account.close(_distribution(data, n, count, question))
-
-
-def _ranks(n: int, count: int) -> list[int]:
-    """The ranks of evenly spaced quantiles, those that fall together once."""
-    return sorted({quantile_rank(Fraction(j, count + 1), max(n, 1)) for j in range(1, count + 1)})
-
-
-def _moved(question: Question) -> int:
-    """How many bins one person can change by 1: a replaced row leaves one and enters another."""
-    return question.rows * (2 if question.adjacency.size_is_public else 1)
-
-
-def _distribution(data: Column, n: int, count: int | None, question: Question) -> Outcome[Ecdf]:
     for_knots, for_counts = question.split(HALF, HALF)
     counts = KNOTS if count is None else (count,)
+    moved = _moved(question)
 
     def fits(size: int, knots: int) -> bool:
         return quantile_trees.planned(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
 
     def wide(knots: int) -> float:
-        """About how far apart the ends of the band are, in rows, but for the sample's part of it."""
-        return n / (knots + 1) + 5 * RunningNoise.of(knots + 1, for_counts.epsilon, _moved(question)).spread
+        """About the width of the band in rows, without its part for sampling."""
+        return n / (knots + 1) + 5 * RunningNoise.of(knots + 1, for_counts.epsilon, moved).spread
 
     chosen = next((c for c in sorted(counts, key=wide) if fits(n, c)), None)
     if chosen is None:
-        return question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0]))))
-    ranks = _ranks(n, chosen)
-    found = quantile_trees.tree_quantiles(data, n, ranks, for_knots)
-    assert found is not None, "the same public rule as above"
-    return Outcome(_counted(data, n, np.unique(found), for_counts), HOW)
-
-
-def _counted(data: Column, n: int, knots: Floats, question: Question) -> Ecdf:
-    """The rows up to each knot, counted from the nearer end of the table, with noise."""
-    noise = RunningNoise.of(knots.size + 1, question.epsilon, _moved(question))
-    bins = np.array(data.sum(functools.partial(_between, knots=knots.tolist())), np.int64)
-    low, high = question.account.draw(RunningCounts(loss.Pure(question.epsilon), noise), bins)
-    counts = np.concatenate((low, n - high[::-1])).astype(np.float64)
+        return question.account.close(question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0])))))
+    drawn = quantile_trees.tree_quantiles(data, n, _ranks(n, chosen), for_knots)
+    assert drawn is not None, "the same public rule as above"
+    edges = np.unique(drawn)
+    noise = RunningNoise.of(edges.size + 1, for_counts.epsilon, moved)
+    bins = np.array(data.sum(functools.partial(_between, knots=edges.tolist())), np.int64)
+    low, high = for_counts.account.draw(RunningCounts(loss.Pure(for_counts.epsilon), noise), bins)
     step = None if question.granularity is None else float(question.granularity)
-    return Ecdf(knots, counts, n, noise, question.count, step, question.rows)
+    up_to = np.concatenate((low, n - high[::-1])).astype(np.float64)  # counted from the nearer end, with noise
+    return question.account.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
+
+
+def _moved(question: Question) -> int:
+    """The number of bins that one person can change by 1: a replaced row leaves one bin and enters another."""
+    return question.rows * question.adjacency.moves_per_row
+
+
+def _ranks(n: int, count: int) -> list[int]:
+    """The distinct ranks of evenly spaced quantiles."""
+    return sorted({quantile_rank(Fraction(j, count + 1), max(n, 1)) for j in range(1, count + 1)})
 
 
 def _between(x: Floats, knots: Sequence[float]) -> list[int]:

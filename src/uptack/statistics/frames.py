@@ -1,7 +1,7 @@
 """A frame for a column: an interval [a, b] that holds all rows but a handful, found privately without any bounds.
 
-Two draws by `uptack.mechanisms.inverse_sensitivity`. Counts are exact, and each of them moves by at most 1 when a row
-is replaced, comes or goes. N is the public number of rows: the true one, or a noisy one where that is secret.
+It takes two draws by `uptack.mechanisms.inverse_sensitivity`. Counts are exact, and each moves by at most 1 if a row is
+replaced, added or removed. N is the public number of rows: the true one, or a noisy one if that is secret.
 
 **Anchor.** Candidates are the cells [i·w, (i + 2)·w), w = 2^j for j from -256 to 256, with the public weight
 
@@ -12,17 +12,17 @@ in c, the score of a cell is
 
     max(0, out(c) - T, T + 1 - min of out over the three cells of half its size inside), at most K = T:
 
-a smallest cell that leaves out T rows at most. To the three comes [-w/2, w/2) where c ends at 0: otherwise, with about
-T rows below 0, cells [0, 2w) of all sizes would have a score near 0. A smallest cell of all that leave out T rows at
-most has score 0, so there is one. The score is a maximum of numbers that move by at most 1, and so it does. Cells of
+a smallest cell that leaves out T rows at most. If c ends at 0, [-w/2, w/2) is a fourth: otherwise, with about T rows
+below 0, cells [0, 2w) of all sizes would have a score near 0. A smallest cell of all that leave out T rows at most has
+score 0, so there is one. The score is a maximum of numbers that move by at most 1, so it moves by at most 1. Cells of
 score T count as ⊥. A cell of a lower score has at least q = N - 2T + 1 rows, so it holds one of the order statistics
-of ranks q, 2q, 3q, ...: only cells around these are looked at. Cells whose middle is beyond 2^512 have score T. A cell
-of the least w that is drawn counts as ⊥ too, which is post-processing: all its rows are one value, such as 0.
+of ranks q, 2q, 3q, ...: only cells around these are examined. Cells whose middle is beyond 2^512 have score T. If a
+cell of the least w is drawn, that is ⊥ too, by post-processing: all its rows have one value, such as 0.
 
 **Sides.** Given the cell's middle m and w, a = m - w·2^(k/2) and b = m + w·2^(l/2) have the public weight
-(2^(k/2) + 2^(l/2))^-λ, and the score min(2T, #rows below a) + min(2T, #rows above b). A row that goes from one side to
-the other or inside moves it by at most 1. A width that is punished by a power leaves about 2λ/(αε) rows outside at an
-end with a tail of index α, and hardly any where there is no tail.
+(2^(k/2) + 2^(l/2))^-λ, and the score min(2T, #rows below a) + min(2T, #rows above b). A row that moves from one side to
+the other or inside moves it by at most 1. The penalty on width, a power, leaves about 2λ/(αε) rows outside at an end
+with a tail of index α, and hardly any if there is no tail.
 
 **People** (`uptack.table.unit`): counts are in units of people, and scores are rounded down to whole people. What
 moves by at most 1 moves by at most 1 when it is rounded down.
@@ -125,9 +125,9 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class FramePlan:
-    """What is decided by public numbers: shares of ε for the anchor, the sides, a check and the sums, and T.
+    """The public decisions: shares of ε for the anchor, the sides, a check and the sums, and T.
 
-    `per_row` is ε over the rows of a person: what one row may cost.
+    `per_row` is ε over the rows of a person: the budget of one row.
     """
 
     anchor: Fraction
@@ -141,30 +141,16 @@ class FramePlan:
     def of(n: int, epsilon: Fraction) -> FramePlan:
         """For n rows and an ε for each of them."""
         size = max(n, 1) * epsilon
-        anchor = min(max(_thousandths(420 / size), Fraction(8, 100)), Fraction(3, 10))
+        anchor = min(max(Fraction(math.ceil(420_000 / size), 1000), Fraction(8, 100)), Fraction(3, 10))
         check = Fraction(1, 10)
         sides = (1 - anchor - check) * Fraction(2, 5)
         left_out = min(int(NATS / (anchor * epsilon)), n // 6)
         return FramePlan(anchor, sides, check, 1 - anchor - check - sides, left_out, epsilon)
 
     @property
-    def nats(self) -> Fraction:
-        """ε·T of the anchor."""
-        return self.anchor * self.per_row * self.left_out
-
-    @property
-    def surest(self) -> bool:
-        """Whether more rows would make the anchor no surer."""
-        return self.left_out >= int(NATS / (self.anchor * self.per_row))
-
-    @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
         """They add up to 1."""
         return self.anchor, self.sides, self.check, self.sums
-
-
-def _thousandths(value: Fraction) -> Fraction:
-    return Fraction(math.ceil(1000 * value), 1000)
 
 
 @dataclass(frozen=True)
@@ -244,16 +230,11 @@ def _scored(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, int]]:
         if not near:
             return
         for i, missed in sorted(near.items()):
-            halves = [left_out + 1] if j == least else [out(k, j - 1) for k in _smaller(i)]
+            inside = (2 * i, 2 * i + 1, 2 * i + 2, *([-1] if i in (-2, 0) else []))
+            halves = [left_out + 1] if j == least else [out(k, j - 1) for k in inside]
             score = max(0, missed - left_out, left_out + 1 - min(halves))
             if score < left_out and abs(i + 1) << j - least <= 1 << FURTHEST - least:
                 yield (i, j), score
-
-
-def _smaller(i: int) -> tuple[int, ...]:
-    """The cells of half the size that a cell is compared with."""
-    inside = (2 * i, 2 * i + 1, 2 * i + 2)
-    return (*inside, -1) if i in (-2, 0) else inside
 
 
 def _around(x: float, j: int) -> tuple[int, int]:
@@ -289,19 +270,25 @@ def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) 
 
 
 def enough(n: int, epsilon: Fraction) -> bool:
-    """Whether an anchor can be looked for in n rows: public."""
-    return FramePlan.of(n, epsilon).nats >= LEAST_NATS
+    """Whether n rows are enough to find an anchor, by its ε·T: public."""
+    plan = FramePlan.of(n, epsilon)
+    return plan.anchor * plan.per_row * plan.left_out >= LEAST_NATS
 
 
 OTHER = "a trimmed mean or a median (nearly all values may be tied, or many may be gross errors)"
 
 
 def refusal(n: int, question: Question, looked: bool) -> Advice:
-    """What would help: more rows, as long as more of them make the anchor surer; else another question."""
+    """Advice: more rows, if they make the anchor surer; else another statistic."""
     each = question.epsilon / question.rows
     if not looked:
         return Advice(n=least_n(lambda size: enough(size, each)))
-    sure = least_n(lambda size: FramePlan.of(size, each).surest)
+
+    def surest(size: int) -> bool:  # more rows would make the anchor no surer
+        plan = FramePlan.of(size, each)
+        return plan.left_out >= int(NATS / (plan.anchor * plan.per_row))
+
+    sure = least_n(surest)
     known = not question.size_is_secret and n >= sure
     return Advice(n=None if known else sure, other=OTHER)
 

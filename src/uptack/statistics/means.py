@@ -1,4 +1,4 @@
-"""Means and sums that a single row can't carry away: trimmed and Winsorized means, and those over a private frame.
+"""Means, sums, variances and standard deviations: moments of the rows that lie in a private frame.
 
 (`sum` is the name of a release function, so the builtin is not used in this file.)
 """
@@ -12,17 +12,21 @@ from functools import partial
 from statistics import NormalDist
 from typing import Any, Unpack
 
-from uptack import checks
+import numpy as np
+
 from uptack.account import Outcome
-from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.grouping import per_group
-from uptack.reach import Segment, l_statistics
+from uptack.mechanisms.additive_noise import noisy_sums
+from uptack.noise import IntegerLaplace
+from uptack.reach import Segment
+from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_options import MeanOptions, Options, column, read_question, resolved
+from uptack.statistics.column_options import MeanOptions, Question, column, read_question
 from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping, framed
-from uptack.statistics.statistic import Functional, Statistic, one_draw, ranks, released
+from uptack.statistics.statistic import Functional, Statistic
+from uptack.table.protocol import Column
 from uptack.table.reads import COLUMN, MOMENTS
 
 
@@ -37,15 +41,16 @@ def laplace_quantile(confidence: Rational) -> float:
 
 
 DOUBT = 0.8
-"""How much heavier a mean takes tails for than they look."""
+"""The interval of a mean assumes tails heavier than they look: their index is multiplied by this factor."""
 
 
 @dataclass(frozen=True)
 class MeanInterval:
     """The interval of a mean: z·sqrt(g·variance/n) for sampling, with up to g rows per person, and q·b for the noise,
-    put together as √(…² + …²); then what rows beyond the ends may add, by the tails' indices."""
+    added in squares; then what rows beyond the ends may add, by the tails' indices."""
 
     made: Moments
+    times: int = 1
 
     @property
     def frame(self) -> tuple[float, float]:
@@ -62,23 +67,19 @@ class MeanInterval:
         made = self.made
         return normal_quantile(confidence) * math.sqrt(min(made.variance + made.second_scale, 1.0) / made.independent)
 
-    def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
-        """For the mean of the population; infinite where no more can be said."""
-        return self._around(value, confidence, sampling=True)
+    def around(self, value: Any, confidence: Rational, sampling: bool = True) -> tuple[float, float]:
+        """For the population; infinite on a side whose tail is too heavy."""
+        (below, above), half = self.made.tails(DOUBT), self.half(confidence, sampling)
+        return value - half - self.times * below, value + half + self.times * above
 
     def of_rows(self, value: Any, confidence: Rational) -> tuple[float, float]:
-        """For the statistic of the rows themselves: without the sampling."""
-        return self._around(value, confidence, sampling=False)
-
-    def _around(self, value: Any, confidence: Rational, sampling: bool) -> tuple[float, float]:
-        below, above = self.made.tails(DOUBT)
-        half = self.half(confidence, sampling)
-        return value - half - below, value + half + above
+        """For the statistic of the rows themselves: without sampling."""
+        return self.around(value, confidence, sampling=False)
 
 
 @dataclass(frozen=True)
 class SumInterval(MeanInterval):
-    """The interval of a sum: that of the mean times the number of rows, with the noise of both as they were added."""
+    """The interval of a sum: that of the mean `times` the number of rows, with the noise of both sums."""
 
     def half(self, confidence: Rational, sampling: bool) -> float:
         """Half the width without tails."""
@@ -86,132 +87,44 @@ class SumInterval(MeanInterval):
         noise = math.hypot(q * made.first_scale * made.rows * h, q * made.total_scale * made.frame.centre)
         return math.hypot(noise, sampling * self._drawn(confidence) * made.rows * h) + made.rows * h / ONE
 
-    def _around(self, value: Any, confidence: Rational, sampling: bool) -> tuple[float, float]:
-        (below, above), rows = self.made.tails(DOUBT), self.made.rows
-        half = self.half(confidence, sampling)
-        return value - half - rows * below, value + half + rows * above
-
-
-def _trimmed(cut: Rational = 0.1) -> Statistic:
-    share = _cut(cut)
-    kept = 1 - 2 * share
-    return Statistic(
-        "trimmed mean",
-        partial(l_statistics.trimmed_mean, share),
-        Functional(weight=1 / kept, between=(share, 1 - share)),
-        spread=lambda n: (int(share * n), n - int(share * n) + 1),
-        slope=4.0 / float(kept),
-        averaged=lambda n: max(n - 2 * int(share * n), 1),
-        follows=True,
-    )
-
-
-def _winsorized(cut: Rational = 0.1) -> Statistic:
-    share = _cut(cut)
-    ends = ((share, share), (share, 1 - share))
-    return Statistic(
-        "Winsorized mean",
-        partial(l_statistics.winsorized_mean, share),
-        Functional(ends, weight=Fraction(1), between=(share, 1 - share)),
-        spread=lambda n: (int(share * n), n - int(share * n) + 1),
-        slope=4.0 / float(1 - 2 * share),
-        follows=True,
-    )
-
 
 def _mean() -> Statistic:
     return Statistic("mean", lambda n: (Segment(1, n, Fraction(1, n)),), Functional(weight=Fraction(1)))
 
 
-def _cut(value: Rational) -> Fraction:
-    cut = checks.rational("cut", value, "a number strictly between 0 and 1/2")
-    if not 0 < cut < Fraction(1, 2):
-        fix = "It is the share of rows taken off at each end; for no cut at all use mean."
-        raise InvalidArgument("cut", "a number strictly between 0 and 1/2", checks.describe(value), fix)
-    resolved("cut", value, min(2 * cut, 1 - 2 * cut) / 2)
-    return cut
-
-
-@release(
-    reads=MOMENTS,
-    by=per_group,
-    plan=ranks,
-    examples=({"cut": 0.2},),
-    statistic=_trimmed,
-    spends=one_draw,
-    people=True,
-)
-def trimmed_mean(
-    x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
-) -> Release[float] | NoReply:
-    """The mean of the rows that are left when a share `cut` is taken off each end, with no bounds on the data.
-
-    **Theorem.** `method="inverse"` is ε-differentially private; `"ptr"` and `"dwork-lei"` (the papers' TM, as repaired)
-    are (ε, δ)-differentially private. The options are listed in `uptack.statistics.Options`.
-
-    The sum is exact, from one pass over rows that are selected and not sorted. Integers have no granularity of their
-    own here; with one (`method="inverse"`) the answer is a multiple of it, and ties do no harm.
-
-    >>> from uptack import SeededEntropy
-    >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
-    5001.1...
-    """
-    return released(_trimmed(cut), x, epsilon, options)
-
-
-@release(
-    reads=MOMENTS,
-    by=per_group,
-    plan=ranks,
-    examples=({"cut": 0.2},),
-    page="trimmed_mean",
-    statistic=_winsorized,
-    people=True,
-)
-def winsorized_mean(
-    x: Any, cut: Rational = 0.1, *, epsilon: Rational, **options: Unpack[Options]
-) -> Release[float] | NoReply:
-    """The mean where a share `cut` of rows at each end is set to the nearest row that is left.
-
-    **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the papers' S and M's grids.
-    """
-    return released(_winsorized(cut), x, epsilon, options)
-
-
 RECIPES = (MomentRecipe(kappa=-1, width=5), MomentRecipe(kappa=-2, width=5))
-"""At κ = 1/2 the second moment is free where a row is replaced. Where one comes or goes it costs κ."""
+"""At κ = 1/2 the second moment is free if a row is replaced. If one is added or removed it costs κ."""
 
 
 @release(reads=MOMENTS, by=per_group, statistic=_mean, people=True)
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
-    """The mean, with an interval for the mean of the population and no bounds on the data.
+    """The arithmetic mean, with an interval for the mean of the population and no bounds on the data.
 
     **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
-    (`uptack.statistics.frames`), and the mean and the second moment of the rows brought into it get exact integer noise
-    (`uptack.statistics.moments`). A noisy count checks that the frame holds most rows. Where the number of rows is
-    secret, a tenth of ε goes into a noisy one. All hold for people with up to `rows_per_person` rows, and with
-    `person=` for people with all their rows, who then count with the mean of theirs.
+    (`uptack.statistics.frames`), and the mean and the second moment of the rows clipped to it get exact integer noise
+    (`uptack.statistics.moments`). A noisy count checks that the frame holds most rows. If the number of rows is
+    secret, a tenth of ε goes into a noisy one. All of this holds for people with up to `rows_per_person` rows, and with
+    `person=` for people with all their rows: each person then counts with the mean of theirs.
 
-    Rows outside the frame count as its ends. `result.interval(0.95)` is for the mean of the population: it allows for
+    Rows outside the frame are clipped to it. `result.interval(0.95)` is for the mean of the population: it allows for
     sampling (by the central limit theorem), for the noise, and for what lies beyond the frame, by how heavy the tails
-    look and how many rows the check saw there. It has no end on a side whose tail is so heavy that no more can be said.
-    The reply is ⊥ where nearly all rows seem to be one value, or many to be outside. A few gross errors, fewer than the
-    noise, can't be told from none: then it is for the mean without them. `result.noise.frame` is the frame, and
-    `result.noise.of_rows(result.value, 0.95)` an interval for the rows' own mean.
+    look and how many rows the check saw there. It is infinite on a side whose tail is too heavy. The reply is ⊥ if
+    nearly all rows seem to have one value, or many seem to lie outside. A few gross errors, fewer than the noise, go
+    unnoticed: the interval is then for the mean without them. `result.noise.frame` is the frame, and
+    `result.noise.of_rows(result.value, 0.95)` an interval for the mean of the rows themselves.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
     >>> x = np.random.default_rng(1).lognormal(0, 1, 10_000)
-    >>> found = mean(x, epsilon=1, entropy=SeededEntropy(1))
-    >>> low, high = found.interval(0.95)
-    >>> bool(low < np.exp(0.5) < high), bool(abs(found.value - x.mean()) < 0.05)
+    >>> result = mean(x, epsilon=1, entropy=SeededEntropy(1))
+    >>> low, high = result.interval(0.95)
+    >>> bool(low < np.exp(0.5) < high), bool(abs(result.value - x.mean()) < 0.05)
     (True, True)
     """
-    question = read_question("mean", epsilon, options)
-    data, question = column(x, question, floats=True, times="place")
-    made, question, refused = framed(data, question, RECIPES)
-    if made is None:
-        return question.account.close(refused)
+    data, question = column(x, read_question("mean", epsilon, options), floats=True, times="place")
+    made, question = framed(data, question, RECIPES)
+    if isinstance(made, Outcome):
+        return question.account.close(made)
     value = made.frame.centre + made.frame.half * made.first
     noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
     return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
@@ -221,27 +134,155 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
 def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The sum of a column, with an interval and no bounds on the data.
 
-    **Theorem.** ε-differentially private, as `mean`. With a public number of rows n it is n times the mean. Where that
-    number is secret, it comes with the sums of u = (x - c)/h over the frame: a row of (A, Q, E) is at most
-    (1 + κ)·2^24 + E long (`uptack.statistics.moments`), E is worked out from the released frame, and the sum is
+    **Theorem.** ε-differentially private, as `mean`. If the number of rows n is public, it is n times the mean. If it
+    is secret, it is released with the sums of u = (x - c)/h over the frame: a row of (A, Q, E) is at most
+    (1 + κ)·2^24 + E long (`uptack.statistics.moments`), E is a function of the released frame, and the sum is
     c·n + h·Σu. A tenth of ε goes into a noisy number of rows before.
 
-    `result.interval(0.95)` is for as many rows as there are, drawn from the population: it allows for sampling, noise
-    and what lies beyond the frame. `result.noise.of_rows(result.value, 0.95)` is for the sum of the rows themselves.
+    `result.interval(0.95)` is for the sum of a new sample of the same size from the population: it allows for sampling,
+    noise and what lies beyond the frame. `result.noise.of_rows(result.value, 0.95)` is for the sum of the rows.
     For people use `person=` with `per_person="sum"`.
 
     >>> import numpy as np
     >>> from uptack import ADD_REMOVE, SeededEntropy
     >>> x = np.random.default_rng(1).gamma(2, 50, 20_000)
-    >>> found = sum(x, epsilon=1, adjacency=ADD_REMOVE, entropy=SeededEntropy(1))
-    >>> low, high = found.noise.of_rows(found.value, 0.95)
-    >>> bool(low < x.sum() < high), bool(abs(found.value / x.sum() - 1) < 0.01)
+    >>> result = sum(x, epsilon=1, adjacency=ADD_REMOVE, entropy=SeededEntropy(1))
+    >>> low, high = result.noise.of_rows(result.value, 0.95)
+    >>> bool(low < x.sum() < high), bool(abs(result.value / x.sum() - 1) < 0.01)
     (True, True)
     """
-    question = read_question("sum", epsilon, options)
-    data, question = column(x, question, floats=True)
-    made, question, refused = framed(data, question, RECIPES, counted=True)
-    if made is None:
-        return question.account.close(refused)
+    data, question = column(x, read_question("sum", epsilon, options), floats=True)
+    made, question = framed(data, question, RECIPES, counted=True)
+    if isinstance(made, Outcome):
+        return question.account.close(made)
     value = made.frame.centre * made.total + made.frame.half * made.added
-    return question.account.close(Outcome(value, HOW, SumInterval(made), notes=(clipping(made),)))
+    return question.account.close(Outcome(value, HOW, SumInterval(made, made.rows), notes=(clipping(made),)))
+
+
+# ----------------------------------------------------------------------------------------------------------- variances
+
+VARIANCE_RECIPES = (MomentRecipe(kappa=1, width=8, of_rows=True), MomentRecipe(kappa=1, width=8, of_rows=True))
+"""κ = 2: here the second moment is what counts."""
+
+VARIANCE_DOUBT = 0.9
+"""The same for the interval of a variance."""
+
+FOURTH = Fraction(8, 100)
+"""The part of ε that goes into the fourth moment, for the interval alone."""
+
+
+def powers(x: Floats, low: float, high: float, centre: float, reach: float) -> Floats:
+    """((x - centre)/reach)⁴ of rows clipped to [low, high], each from 0 to 1.
+
+    By products: they are the same to the last bit in batches of any shape, which a library's powers need not be.
+    """
+    away = (np.clip(x, low, high) - centre) / reach
+    square = away * away
+    share: Floats = np.minimum(square * square, 1.0)
+    return share
+
+
+def added(shares: Floats) -> list[int]:
+    """Σ⌊2^24·share⌋, each from 0 to 2^24."""
+    return [int(np.floor(np.minimum(shares, 1.0) * ONE).astype(np.int64).sum())]
+
+
+def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: float) -> list[int]:
+    """Σ⌊2^24·share⌋ of the fourth powers of rows."""
+    return added(powers(x, low, high, centre, reach))
+
+
+@dataclass(frozen=True)
+class VarianceInterval:
+    """The interval of a variance s²: z·sqrt(g·(m₄ - s⁴)/n) for sampling, with up to g rows per person, the noise of
+    both moments, and at the upper end what rows beyond the frame may add. `fourth` is m₄ in units of h⁴, h half the
+    width of the frame, plus the scale of its noise: h⁴ itself may overflow. `root` is for a standard deviation.
+
+    *People* add the means d̄ of their rows' d = (x - mean)², and are independent. By Jensen's inequality the variance of
+    d̄ is at most m₄ - s⁴, with the mean of d² over a random row of a random person: so the formula holds for n people,
+    however the rows of one person depend on each other, and is sharp if they are copies of each other.
+    """
+
+    made: Moments
+    variance: float
+    fourth: float
+    root: bool
+
+    @property
+    def frame(self) -> tuple[float, float]:
+        """The released frame that rows are clipped to."""
+        return self.made.frame.low, self.made.frame.high
+
+    def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
+        """For the population; the upper end is infinite if a tail is too heavy."""
+        made, q = self.made, laplace_quantile(confidence)
+        counted = q * made.count / made.rows * (made.second - 2 * made.first**2)
+        first = q * made.first_scale
+        noise = math.hypot(q * made.second_scale, 2 * made.first * first, counted) + first**2 + 4 / ONE
+        spread = max(self.fourth - made.variance**2, self.fourth / 3, 0.0)
+        drawn = normal_quantile(confidence) * math.sqrt(spread / made.independent)
+        half = made.frame.half**2 * math.hypot(drawn, noise)
+        ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(VARIANCE_DOUBT, 2))
+        return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
+
+
+def _fourth(data: Column, made: Moments, question: Question) -> float:
+    """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
+    frame = made.frame
+    far = 1 + abs(made.first)
+    law = IntegerLaplace(ONE * question.rows / question.epsilon)
+    place: dict[str, Any] = {"low": frame.low, "high": frame.high}
+    place |= {"centre": frame.centre + frame.half * made.first, "reach": frame.half * far}
+    if data.unit.weighted:
+        exact = added(data.person_means(partial(powers, **place)))
+    else:
+        exact = data.sum(partial(fourth_powers, **place))
+    (noisy,) = noisy_sums(exact, law, question.account)
+    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
+
+
+def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
+    data, question = column(x, read_question(name, epsilon, options), floats=True, times="spread" if root else "")
+    made, _ = framed(data, question.part(1 - FOURTH), VARIANCE_RECIPES)
+    if isinstance(made, Outcome):
+        return question.account.close(made)
+    fourth = _fourth(data, made, question.part(FOURTH))
+    variance = made.frame.half**2 * made.variance
+    noise = None if question.capped else VarianceInterval(made, variance, fourth, root)
+    value = math.sqrt(variance) if root else variance
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
+
+
+@release(reads=COLUMN, by=per_group, people=True)
+def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
+    """The variance, with an interval for the variance of the population and no bounds on the data.
+
+    **Theorem.** ε-differentially private. The frame and the first two moments are those of `mean`, with κ = 2
+    (`uptack.statistics.moments`) and another weight of width. Given them, 8% of ε goes into the fourth moment, for the
+    interval alone: each row adds an integer from 0 to 2^24, so the sum moves by at most 2^24 if a row is replaced,
+    added or removed.
+
+    With `person=` it is the variance of a random row of a random person: a person adds the means of her rows' moments,
+    which move the sums as one row's do (`uptack.statistics.moments`); her fourth power is from 0 to 2^24 too.
+
+    Rows outside the frame are clipped to it, which makes the variance smaller. The upper end of the interval allows for
+    that, and is infinite if the tails look too heavy for a variance.
+
+    >>> import numpy as np
+    >>> from uptack import SeededEntropy
+    >>> x = np.random.default_rng(1).normal(0, 3, 20_000)
+    >>> result = variance(x, epsilon=1, entropy=SeededEntropy(1))
+    >>> low, high = result.interval(0.95)
+    >>> bool(low < 9 < high), bool(abs(result.value - 9) < 0.5)
+    (True, True)
+    """
+    return _measured("variance", x, epsilon, options, root=False)
+
+
+@release(reads=MOMENTS, by=per_group, page="variance", people=True)
+def std(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
+    """The standard deviation, with an interval for that of the population and no bounds on the data.
+
+    **Theorem.** ε-differentially private: it is the square root of a private `variance`.
+    """
+    return _measured("standard deviation", x, epsilon, options, root=True)

@@ -23,7 +23,7 @@ from uptack.privacy import Privacy
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_options import MeanOptions, Promises, Question, column, read_question
+from uptack.statistics.column_options import GroupOptions, MeanOptions, Question, column, read_question
 from uptack.statistics.statistic import secret_size
 from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions
@@ -43,13 +43,12 @@ TAIL_ERROR = 1e-12
 
 
 def true_and_false(x: Floats, weights: Weights) -> list[int]:
-    """The rows above 0 and the other rows, or the units of both."""
-    true = x > 0
+    """The number of rows above 0 and of the others, or the units of both."""
     if weights is None:
-        hits = int(np.count_nonzero(true))
+        hits = int(np.count_nonzero(x > 0))
         return [hits, x.size - hits]
     units = roomy(weights)
-    hits = int(units[true].sum())
+    hits = int(units[x > 0].sum())
     return [hits, int(units.sum()) - hits]
 
 
@@ -172,7 +171,7 @@ NAMES = {"integer": "integers", "number": "numbers", "any": "Python objects"} | 
 
 
 def indicator(x: Any, equals: Any, above: Any) -> Column:
-    """1 for rows that count and 0 for others: by the declared type of the column and the options alone."""
+    """1 for rows that count and 0 for others, by the declared type of the column and the options alone."""
     data = as_column("x", x, None, "a one-dimensional column")
     if equals is not None and above is not None:
         raise InvalidArgument("above", "left out where equals= is given", checks.describe(above))
@@ -199,20 +198,20 @@ def indicator(x: Any, equals: Any, above: Any) -> Column:
 def proportion(
     x: Any, *, epsilon: Rational, equals: Any = None, above: Any = None, **options: Unpack[MeanOptions]
 ) -> Release[float] | NoReply:
-    """The share of rows that are true, or have a given value, with an interval for the population.
+    """The proportion of rows that are True, or have a given value, with an interval for the population.
 
-    In a column of truth values the rows that are True count. In any other column `equals=` says which value counts, or
-    which list of values, and `above=` a number that values must exceed. Without either such a column is refused: in one
-    that is coded 1 = yes, 2 = no every row would be "true".
+    In a column of truth values the rows that are True count. For any other column `equals=` is the value that counts,
+    or a list of values, and `above=` a number that values must exceed. Without either such a column is refused: if it
+    is coded 1 = yes, 2 = no, every row would be "true".
 
     With `person=` the estimand is the mean over people of the share of their rows that count: people weigh alike.
     `per_person="any"` is the share of people with at least one such row, and `per_person="last"` the share of people
     whose last row, by `order=`, is one.
 
     **Theorem.** ε-differentially private. Let each row have one unit, or each person U of them, spread over her rows
-    (`uptack.table.unit`). Where the number of rows or people is public, replacing one moves the units of true rows by
-    at most one row's, or one person's, and they have integer Laplace noise. Where it is secret, the units of true and
-    of other rows both have noise; a row or person who comes or goes moves both together by at most that, and a replaced
+    (`uptack.table.unit`). If the number of rows or people is public, replacing one moves the units of true rows by
+    at most one row's, or one person's, and they have integer Laplace noise. If it is secret, the units of true and of
+    other rows both have noise; an added or removed row or person moves both together by at most that, and a replaced
     one by twice as much. Up to `rows_per_person` times as much for people with several rows. There is always a reply.
 
     `result.interval(0.95)` is exact: see `uptack.statistics.proportions.ProportionInterval`. It does not take rows of
@@ -221,8 +220,8 @@ def proportion(
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
-    >>> found = proportion(np.arange(1000) < 120, epsilon=1, entropy=SeededEntropy(1))
-    >>> found.value, [round(end, 3) for end in found.interval(0.95)]
+    >>> result = proportion(np.arange(1000) < 120, epsilon=1, entropy=SeededEntropy(1))
+    >>> result.value, [round(end, 3) for end in result.interval(0.95)]
     (0.119, [0.099, 0.141])
     >>> proportion(np.array(["yes", "no"] * 500), equals="yes", epsilon=1, entropy=SeededEntropy(1)).value
     0.499
@@ -250,21 +249,9 @@ def _noisy_share(
     return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))
 
 
-class CompletenessOptions(Promises, total=False):
-    """What `completeness` can be told: `by`, `groups`, `person` and so on are those of every statistic."""
-
-    by: Any
-    groups: Any
-    share: Rational | None
-    groups_per_person: int | None
-    person: Any
-    per_person: str | None
-    order: Any
-
-
 @release(reads=SHARES, by=per_group, plan=_within, people="share", page="proportion", missing=None)
-def completeness(x: Any, *, epsilon: Rational, **options: Unpack[CompletenessOptions]) -> Release[float] | NoReply:
-    """The share of rows that have a value, in a column of any type, with an interval for the population.
+def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) -> Release[float] | NoReply:
+    """The proportion of rows that have a value, in a column of any type, with an interval for the population.
 
     NaN, None and cells that do not fit the column's type are missing values. With `person=` it is the mean over people
     of the share of their rows that have one, or with `per_person="any"` the share of people who have at least one.

@@ -53,7 +53,7 @@ from uptack.table.values.times import parse_time
 HALF = Fraction(1, 2)
 
 OFFSETS = MachineNumbers(exponent_bits=9, mantissa_bits=6, tapered=True)
-"""ScoredBoxes for how far an end lies from the released quantile: a precision of one part in a hundred is enough."""
+"""Candidates for the distance of an end from the released quantile: a precision of 1% is enough."""
 
 
 @dataclass(frozen=True)
@@ -73,35 +73,33 @@ class PopulationInterval:
 
 @dataclass(frozen=True)
 class Shifted:
-    """A reach seen from a released value: subtracting it keeps order. So does bringing huge numbers to ±8e307 first,
-    which keeps the difference a float.
-    """
+    """The reach of T less a released value. Subtraction keeps order, and so does clipping to ±8e307 first, which keeps
+    the difference finite."""
 
     reach: Reach
     origin: float
 
     @property
     def value(self) -> float:
-        """T, seen from there."""
-        return float(self._seen(np.array(self.reach.value)))
+        """T - origin."""
+        return float(self._moved(np.array(self.reach.value)))
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
-        low, high = self._seen(np.array(self.reach.interval(k)))
+        low, high = self._moved(np.array(self.reach.interval(k)))
         return float(low), float(high)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The ends for k = 0, ..., steps."""
         low, high = self.reach.intervals(steps)
-        return self._seen(low), self._seen(high)
+        return self._moved(low), self._moved(high)
 
-    def _seen(self, x: Floats) -> Floats:
-        seen: Floats = np.clip(x, -8e307, 8e307) - min(max(self.origin, -8e307), 8e307)
-        return seen
+    def _moved(self, x: Floats) -> Floats:
+        return np.asarray(np.clip(x, -8e307, 8e307) - min(max(self.origin, -8e307), 8e307))
 
 
 def confidence_of(interval: Rational) -> Fraction:
-    """The confidence of an interval, which is not quite 1."""
+    """The confidence of an interval, checked."""
     confidence = checks.inside_unit("interval", interval)
     if 1 - confidence < LEAST_SHARE:
         raise InvalidArgument("interval", f"at most 1 - {float(LEAST_SHARE)}", checks.describe(interval))
@@ -110,11 +108,11 @@ def confidence_of(interval: Rational) -> Fraction:
 
 @dataclass(frozen=True)
 class IntervalRanks:
-    """The ranks (low, high) that the ends of an interval aim at in each sample, and the steps that each may miss by.
+    """The ranks (low, high) that the ends of an interval aim at in each sample, and by how many steps they may miss.
 
     **Theorem.** Let Q be the p-quantile of the population, α = 1 - confidence, and n the true number of rows. With a
-    probability of at least 1 - α: n is in [least, most] but for α/10 (`size_bounds`; where n is public there is nothing
-    to fail). Let l(m) be the q-quantile of Binomial(m, p), and u(m) one more than its upper q-quantile, q = 7α/20. By
+    probability of at least 1 - α: n is in [least, most] but for α/10 (`size_bounds`; if n is public this is certain).
+    Let l(m) be the q-quantile of Binomial(m, p), and u(m) one more than its upper q-quantile, q = 7α/20. By
     the law of the number of rows up to Q, x(l(n)) ≤ Q ≤ x(u(n)) but for 2q. Both l and u rise with m, so then also
     x(l(least)) ≤ Q ≤ x(u(most)). Each end aims a number of ranks further out, and misses by more, not being ⊥, with a
     chance of α/10 (`uptack.mechanisms.inverse_sensitivity`). In all α/10 + 7α/10 + 2α/10 = α. No step asks for
@@ -122,17 +120,17 @@ class IntervalRanks:
 
     **For people** who are a sample of a population of people, Q is the p-quantile of a random row of a random person.
     The rows of one person are not independent of each other, but people are. Let s_i be the share of the rows of person
-    i that lie up to Q. These are independent numbers from 0 to 1 with a mean of at least p, whatever the rows have to
-    do with each other. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32), P(Σs ≥ h) is at most
+    i that lie up to Q. These are independent numbers from 0 to 1 with a mean of at least p, however dependent the rows
+    of one person are. By Bentkus (2004, *On Hoeffding's inequalities*, Annals of Probability 32), P(Σs ≥ h) is at most
     e·P(B ≥ h) for integers h and B binomial with the same mean; the same for 1 - s. So with l and u at q/e in place of
     q, Σs > l - 1, and for the shares below Q, Σs < u, but for 2q. Rounding loses less than half a person
-    (`uptack.table.unit`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). Where
-    there is one number per person it is as with rows.
+    (`uptack.table.unit`). So F(Q) ≥ (l - 1 - 1/2)·U and F(Q-) < u·U, which is z(l - 1) ≤ Q ≤ z(u + 1). With
+    one number per person it is as with rows.
 
     **With up to g rows per person** (`rows_per_person`) rows may be copies of each other: see `rank_bounds`.
 
-    All ranks that are looked at should be inside the table. Where that can't be for the steps that a reply for sure
-    needs (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
+    All ranks that matter should be inside the table. If they are not for the number of steps that guarantees a reply
+    (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
     """
 
     ranks: tuple[tuple[int, int], ...]
@@ -145,7 +143,7 @@ class IntervalRanks:
     def of(
         cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, question: Question, people: bool = False
     ) -> IntervalRanks:
-        """For a public number of rows, and an ε for each end."""
+        """For a public number of rows, with ε for each end."""
         share = Fraction(7, 20) if question.size_is_secret else Fraction(8, 20)
         bounds = size_bounds(n, question, (1 - confidence) / 10)
         return cls.among((bounds,), p, confidence, share, epsilon, question.rows, people)
@@ -178,25 +176,25 @@ class IntervalRanks:
 
 
 NEAR = Fraction(1, 256)
-"""The share of all offsets that may be near an end: where ⊥ weighs more, it is not tried, and free."""
+"""The share of all offsets that may be near an end: if ⊥ weighs more, the draw is not tried, and ⊥ is free."""
 
 EULER = Fraction(272, 100)
 """A little more than e: what sums of bounded numbers pay beside the binomial."""
 
 RARE, FEW = Fraction(1, 1000), 50
-"""For smaller shares that have more rows, balls are slow, or too wide to say anything."""
+"""For smaller shares with more rows, ball arithmetic is slow, or its bounds are too wide."""
 
 BLOCK, LARGEST_BLOCK = 1 << 10, 1 << 18
 """Terms that are added up at a time: at first, and at most."""
 
 HUGE = 10**15
-"""From so many rows on the law of the binomial is not computed but bounded."""
+"""From so many rows on the binomial law is bounded instead of computed."""
 
 
 def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool, rows: int = 1) -> tuple[int, int]:
     """Ranks between whose order statistics Q lies but for 2q: of rows, or of people with several.
 
-    **Theorem.** Let people own up to g of the n rows, which may have anything to do with each other, and M = ⌈n/g⌉.
+    **Theorem.** Let people have up to g of the n rows, however dependent, and M = ⌈n/g⌉.
     With b and a what Binomial(M, p) is below, and at or above, with a probability of at most q/e each, Q lies between
     the order statistics of ranks g(b - 2) + 2 and g·a but for 2q. *Proof.* The number of rows below Q is at most g·B in
     increasing convex order, B binomial with M and p: copies are the least independent that rows can be. So it is g·a or
@@ -214,10 +212,8 @@ def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool, r
 
 @lru_cache(256)
 def _below(n: int, p: Fraction, q: Fraction) -> int:
-    """A number that Binomial(n, p) is below with a probability of at most q: exact, or by Chernoff's bound.
-
-    It is the first k with P(B ≤ k) > q. All columns of a table ask for the same numbers.
-    """
+    """A number that Binomial(n, p) is below with probability at most q: the first k with P(B ≤ k) > q, or by
+    Chernoff's bound. It is cached because all columns of a table need the same numbers."""
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
     return _first(n, _near(n, p, q), lambda k: exceeds(n - k, n, 1 - p, q))
@@ -225,14 +221,14 @@ def _below(n: int, p: Fraction, q: Fraction) -> int:
 
 @lru_cache(256)
 def _above(n: int, p: Fraction, q: Fraction) -> int:
-    """A number that Binomial(n, p) is at or above with a probability of at most q: the first k with P(B ≥ k) ≤ q."""
+    """A number that Binomial(n, p) is at or above with probability at most q: the first k with P(B ≥ k) ≤ q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
     return _first(n, _near(n, p, 1 - q), lambda k: not exceeds(k + 1, n, p, q)) + 1
 
 
 def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
-    """Whether P(Binomial(n, p) ≥ k), rounded up, is more than q: sums of terms tell it soon where it is not near q."""
+    """Whether P(Binomial(n, p) ≥ k), rounded up, is more than q: sums of terms decide it fast unless it is near q."""
     if k > n * p:
         low, high = _added(k, n, p)
         if high <= q or low > q:
@@ -243,7 +239,7 @@ def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
 def beyond(k: int, n: int, p: Fraction) -> Fraction:
     """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: the incomplete beta function of (k, n - k + 1) at p.
 
-    Balls know it where p is not very near 0 or 1, or where there are few rows on one side; else its terms are added up.
+    By ball arithmetic, unless p is very near 0 or 1 and there are many rows on both sides; then by adding up terms.
     """
     s = min(p, 1 - p)
     if s >= RARE or n * s <= FEW:
@@ -254,8 +250,8 @@ def beyond(k: int, n: int, p: Fraction) -> Fraction:
 def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
     """Bounds of it for k > np: P(B = k)·(1 + r₀ + r₀r₁ + ...) with rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p), which falls.
 
-    The factor is found in floats: some million terms have an error of 1e-8 at most, for which more is added, or taken.
-    The first that is left out, over 1 - rᵢ, is at least what all that are left out come to.
+    The factor is a sum of floats: some million terms have an error of at most 1e-8, which the bounds allow for. The
+    first term left out, over 1 - rᵢ, bounds the sum of all terms left out.
     """
     odds, total, last, done, block = float(p / (1 - p)), 1.0, 1.0, 0, BLOCK
     while done <= n - k:
@@ -283,7 +279,7 @@ def _near(n: int, p: Fraction, q: Fraction) -> int:
 
 
 def _first(n: int, near: int, holds: Callable[[int], bool]) -> int:
-    """The first k < n from which on a statement holds, or n. It is most likely next to `near`."""
+    """The first k < n from which on a statement holds, or n; probably next to `near`."""
     low, high, step = 0, n, 1
     while low < high:
         middle = min(max(near, low), high - 1)
@@ -303,14 +299,16 @@ def _deviation(n: int, p: Fraction, q: Fraction) -> int:
     return math.ceil(math.sqrt(3 * float(n * min(p, 1 - p)) * -math.log(q)))
 
 
+def aims(p: Fraction, confidence: Fraction, question: Question, data: Column) -> Callable[[int], IntervalRanks]:
+    """The ranks that both ends aim at, each with half of ε, by the public number of rows."""
+    return lambda n: IntervalRanks.of(n, p, confidence, question.epsilon / 2, question, data.unit.weighted)
+
+
 def ends_around(
     data: Column, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
 ) -> Outcome[tuple[float, float]]:
-    """Both ends, with half of ε each, drawn on a coarse lattice around a number that is public: a released quantile."""
-
-    def aim(size: int) -> IntervalRanks:
-        return IntervalRanks.of(size, p, confidence, question.epsilon / 2, question, data.unit.weighted)
-
+    """Both ends, with half of ε each, drawn on a coarse lattice around a public number: a released quantile."""
+    aim = aims(p, confidence, question, data)
     aimed = aim(n)
     if not aimed.worth:
         return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
@@ -327,7 +325,7 @@ def ends_around(
 
 
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
-    """One end of an interval around a public number, past the rounding of the coarse lattice; None for ⊥."""
+    """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
     nested = boxes([Shifted(reach, around)], steps, OFFSETS)
     drawn = side.account.draw(InverseDraw.of(side.epsilon), ScoredBoxes(nested, refusal))
     if drawn is None:
@@ -342,7 +340,7 @@ DIGITS = 2
 def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[float, float]:
     """The ends of an interval as numbers that the column can hold, or with as many digits as its width warrants.
 
-    **Theorem.** Where all values are multiples of g, so is every quantile of the population. An interval that covers it
+    **Theorem.** If all values are multiples of g, so is every quantile of the population. An interval that covers it
     still does if its ends move inward to the nearest multiples of g. If there is none inside, it covers no quantile,
     and the ends move outward. Without g both ends are rounded outward. ∎
 
@@ -350,33 +348,26 @@ def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[floa
     ((61.0, 66.0), (0.0, 0.0), (60.25, 66.05))
     """
     width = high - low
-    if not math.isfinite(width):
+    if not math.isfinite(width) or (granularity is None and width == 0):
         return low, high
     if granularity is None:
-        if width == 0:
-            return low, high
         step = Fraction(10) ** (math.floor(math.log10(width)) - DIGITS)
-        return _multiple(math.floor(Fraction(low) / step) * step), _multiple(math.ceil(Fraction(high) / step) * step)
-    first, last = math.ceil(Fraction(low) / granularity), math.floor(Fraction(high) / granularity)
-    if first > last:
-        first, last = last, first
-    return _multiple(first * granularity), _multiple(last * granularity)
-
-
-def _multiple(value: Fraction) -> float:
-    """A rational as a float, +0.0 for zero."""
-    return float(value) + 0.0
+        first, last = math.floor(Fraction(low) / step), math.ceil(Fraction(high) / step)
+    else:
+        step = granularity
+        first, last = sorted((math.ceil(Fraction(low) / step), math.floor(Fraction(high) / step)))
+    return float(first * step) + 0.0, float(last * step) + 0.0  # no -0.0
 
 
 def no_interval_of_rows(name: str, value: object, question: Question) -> None:
-    """Refuses an interval for the population where rows of people weigh alike: no theorem is known for it."""
+    """Refuse an interval for the population if rows of people weigh alike: no theorem is known for it."""
     if question.capped:
         fix = "Leave weights= out, or pass per_person=; both have an interval."
         raise InvalidArgument(name, "left out with weights='rows'", checks.describe(value), fix)
 
 
 def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
-    """A noisy number of rows, where it is secret, and two draws of bounded range."""
+    """A noisy number of rows, if it is secret, and two draws of bounded range."""
     count = cost.exact_epsilon * COUNT_SHARE if secret_size(given, cost) else Fraction(0)
     ends = (inverse_loss((cost.exact_epsilon - count) / 2),) * 2
     return loss.Composed((loss.Pure(count), *ends) if count else ends)
@@ -393,16 +384,16 @@ def quantile_interval(
     granularity: Rational | None = None,
     **options: Unpack[MeanOptions],
 ) -> Release[tuple[float, float]] | NoReply:
-    """An interval (low, high) for the p-quantile of the population that the rows are a sample of.
+    """A confidence interval (low, high) for the p-quantile of the population that the rows are a sample of.
 
     `around` is a public number near the quantile, such as one that was released before: the ends are drawn as
-    distances from it, which takes fewer rows than numbers from nowhere. A number far off makes the interval wide, never
-    wrong: it covers with at least the `confidence`, for any population of numbers up to 1e77.
+    distances from it, which takes fewer rows. A number far off makes the interval wide, never wrong: it covers with at
+    least the `confidence`, for any population of numbers up to 1e77.
 
-    **Theorem.** ε-differentially private: two draws of inverse sensitivity with half of ε each, and where the number of
+    **Theorem.** ε-differentially private: two draws of inverse sensitivity with half of ε each, and if the number of
     rows is secret a tenth of ε for a noisy one. The reach of an order statistic less a public number is a reach.
 
-    The ends are multiples of `granularity`, a public step that all values are multiples of; of a column of integers
+    The ends are multiples of `granularity`, a public step that all values are multiples of; for a column of integers
     they are integers. Other ends have three digits of the interval's width.
 
     >>> import numpy as np

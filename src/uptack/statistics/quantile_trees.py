@@ -1,8 +1,8 @@
 """Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.quantile_tree`.
 
 Rows become candidates without ties: each row by itself falls into a public cell of candidates (`Cells`), and random
-digits of its own give it a place there (`WindowRows`). Only rows near the ranks are looked at; of others in the same
-cell it is enough to know how many there are.
+digits of its own give it a place there (`WindowRows`). Only rows near the ranks are read; other rows of the same cell
+are only counted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Candidates:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """The number of candidates."""
         return self.lattice.size << self.digits
 
     def value(self, candidate: int) -> float:
@@ -55,7 +55,7 @@ class Candidates:
 
 
 def choices(n: int, fewer: int = 0) -> list[Candidates]:
-    """From fine to coarse, with digits enough to tell n tied rows apart, or so many fewer, within 62 bits.
+    """From fine to coarse, with enough digits to distinguish n tied rows, or so many fewer, within 62 bits.
 
     n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
     """
@@ -74,7 +74,7 @@ class Cells:
 
     With a granularity g cell k holds what is nearest to k·g, as long as the lattice has two points or more to g. From
     some public magnitude on it has not; there, on both sides, each lattice point has its cell again. So a cell always
-    has all candidates of a lattice point or more, and tied rows can be told apart.
+    has all candidates of a lattice point or more, and tied rows can be distinguished.
 
     **Theorem.** Each row's cell is a function of its own value that keeps order: k is the largest with bounds(k) ≤ x,
     and bounds rise. *Proof.* (k - 1/2)·g is computed in floats for |k| < 2^50 only, since a lattice of 2^54 points or
@@ -154,11 +154,11 @@ FEW_BOUNDS = 64
 
 
 class WindowRows:
-    """The n least rows of a column as candidates, in their order, around the ranks that have been asked for so far.
+    """The n least rows of a column as candidates, in their order, around the ranks revealed so far.
 
-    Where there are fewer, the others are at the end of all candidates. A row keeps its place: whoever asks for it
-    again, from whichever window, finds the same. That matters: a row that two windows placed differently would move
-    the counts of one and not of the other, and the theorem of `uptack.mechanisms.quantile_chain` asks for one table.
+    If there are fewer rows, the others are at the end of all candidates. A row keeps its place in all windows: a row
+    that two windows placed differently would move the counts of one and not of the other, and the theorem of
+    `uptack.mechanisms.quantile_chain` needs one table.
 
     **Theorem.** The places have the law of this: put each row into its cell, at the place that random digits of its own
     choose among the cell's candidates; sort. *Proof.* A row's cell keeps the order of rows, and cells don't overlap, so
@@ -183,19 +183,19 @@ class WindowRows:
         return self._cells.candidates.size
 
     def reveal(self, windows: Sequence[tuple[int, int]]) -> None:
-        """Look at the rows of these ranks, (first, last) with both ends. One selection, and one pass to count ties.
+        """Read the rows of these ranks, (first, last) with both ends: one selection, and one pass to count ties.
 
-        Where that is most of the rows it is all of them: sorting is then no more work.
+        If that is most of the rows, all are read: sorting is then no more work.
         """
-        asked = self._unknown([(max(a, 1), min(b, self._present)) for a, b in windows])
-        if 2 * sum(b - a + 1 for a, b in asked) > self._present:
-            asked = self._unknown([(1, self._present)])
-        if not asked:
+        new = self._unknown([(max(a, 1), min(b, self._present)) for a, b in windows])
+        if 2 * sum(b - a + 1 for a, b in new) > self._present:
+            new = self._unknown([(1, self._present)])
+        if not new:
             return
-        selected = self._data.order(asked)
-        keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in asked]
+        selected = self._data.order(new)
+        keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in new]
         self._count({int(k[end]) for k in keys for end in (0, -1)})
-        self._known = _joined([*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(asked, keys, strict=True))])
+        self._known = _joined([*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(new, keys, strict=True))])
 
     def places(self, ranks: Integers) -> Integers:
         """The candidates at which rows of these ranks lie, each from 1 to n and inside the windows so far."""
@@ -209,17 +209,21 @@ class WindowRows:
         return out
 
     def up_to(self, candidate: int) -> int:
-        """How many of the n rows lie at this candidate or below, wherever it is."""
+        """The number of the n rows at this candidate or below."""
         key = self._cells.key_of(candidate)
         self._count({key})
         before, inside = self._counted[key]
         ranks = (before + 1, min(before + inside, self._present))
         seen = key not in self._shared and not self._unknown([ranks])  # drawn where it is, in a window
-        placed = self.places(np.arange(ranks[0], ranks[1] + 1)) if seen else self._placed_in(key)
+        if seen:
+            placed = self.places(np.arange(ranks[0], ranks[1] + 1))
+        else:
+            digits = self._digits(key)
+            placed = self._candidates(np.full(digits.size, key, np.int64), digits)
         return min(before + int(np.searchsorted(placed, candidate, side="right")), self._present)
 
     def _unknown(self, windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """What of these windows has not been looked at yet, in pieces that don't touch."""
+        """The parts of these windows that have not been read yet, in pieces that don't touch."""
         pieces: list[tuple[int, int]] = []
         for a, b in sorted(windows):
             start = a if not pieces else max(a, pieces[-1][1] + 1)
@@ -234,7 +238,7 @@ class WindowRows:
         return _merged(pieces)
 
     def _count(self, keys: set[int]) -> None:
-        """How many rows of the column lie in cells below each of these, and how many in it: one pass."""
+        """Count the rows in cells below each of these, and in it: one pass."""
         ordered = np.array(sorted(keys - self._counted.keys()), np.int64)
         if not ordered.size:
             return
@@ -256,11 +260,6 @@ class WindowRows:
         digits[own] = self._drawn(keys[own])
         return np.sort(self._candidates(keys, digits))
 
-    def _placed_in(self, key: int) -> Integers:
-        """All rows of a cell as candidates in their order."""
-        digits = self._digits(key)
-        return self._candidates(np.full(digits.size, key, np.int64), digits)
-
     def _candidates(self, keys: Integers, digits: Integers) -> Integers:
         """Cells don't overlap, so sorting these sorts rows by their cells and then by their digits."""
         cells, which = np.unique(keys, return_inverse=True)
@@ -274,7 +273,7 @@ class WindowRows:
         return self._shared[key]
 
     def _drawn(self, keys: Integers) -> Integers:
-        """New digits for rows in these cells, whichever they are."""
+        """New digits for rows in these cells."""
         return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
 
 
@@ -314,16 +313,16 @@ def _share(digits: Integers, widths: Integers) -> Integers:
 
 
 FEWER_DIGITS = 4
-"""Digits that a tree leaves out: its values need the bits more, and its windows can take tied rows together."""
+"""Digits that a tree leaves out: its values need the bits, and its windows can hold tied rows together."""
 
 SLACK = 4
-"""Rows that the nearest candidate to a rank may be off, where that many rows are tied that digits don't tell apart."""
+"""The error in rows of the nearest candidate to a rank, if so many tied rows have the same digits."""
 
 
 def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Question) -> Floats | None:
     """The order statistics of increasing ranks, for all the ε of a question.
 
-    None where n is too small for them, which is public. Each tier has bounded range by itself; all together have not.
+    None if n is too small for them, which is public. Each tier has bounded range; all together have not.
     """
     granularity = question.granularity
     chosen = planned(n, ranks, question.epsilon, question.rows)
@@ -337,13 +336,13 @@ def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Questio
 
 
 def tree_loss(tree: Tree) -> loss.Loss:
-    """What the tiers of a tree do to the data, one after the other."""
+    """The composed loss of the tiers of a tree."""
     tiers = tuple(inverse_loss(tier.epsilon) for tier in tree.tiers)
     return tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
 
 
 def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
-    """The finest candidates that n allows, and the tree over them; None where even the coarsest ask too much."""
+    """The finest candidates that n allows, and the tree over them; None if n is too small for the coarsest."""
     few = len(ranks) <= FEW
     offered = choices(n, 0 if few else FEWER_DIGITS)
 
@@ -360,7 +359,7 @@ def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: in
 
 
 def advice(other: Advice, n: int, levels: Sequence[Fraction], epsilon: Fraction, rows_per_person: int) -> Advice:
-    """The n, and the ε, from which on there is a reply, where boxes have an advice of their own."""
+    """The n, and the ε, that guarantee a reply, unless the advice of boxes asks for less."""
 
     def fits(size: int, eps: Fraction) -> bool:
         return planned(size, [quantile_rank(p, size) for p in levels], eps, rows_per_person) is not None

@@ -1,4 +1,4 @@
-"""Medians and other quantiles, one or many, with an interval for the population if asked."""
+"""Medians and other quantiles, one or several, with an optional interval for the population."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from uptack.statistics.column_options import (
 )
 from uptack.statistics.quantile_intervals import (
     HALF,
-    IntervalRanks,
     PopulationInterval,
+    aims,
     confidence_of,
     ends_around,
     no_interval_of_rows,
@@ -66,10 +66,6 @@ def statistic(p: Fraction) -> Statistic:
     return Statistic(name, segments, at, slope=1.75 / float(p * (1 - p)), whole=True, follows=True)
 
 
-def _of_level(p: Rational) -> Statistic:
-    return statistic(level("p", p))
-
-
 @release(
     reads=MOMENTS,
     by=per_group,
@@ -82,7 +78,9 @@ def _of_level(p: Rational) -> Statistic:
 def median(
     x: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[float] | NoReply:
-    """The median x(⌊(n+1)/2⌋), with no bounds on the data: `quantile(x, 1/2, ...)`, which see.
+    """The median x(⌊(n+1)/2⌋), with no bounds on the data: `quantile(x, 1/2, ...)`.
+
+    **Theorem.** As for `quantile`.
 
     >>> from uptack import SeededEntropy
     >>> median(range(1001), epsilon=1, entropy=SeededEntropy(4))
@@ -96,27 +94,27 @@ def median(
     by=per_group,
     plan=ranks,
     examples=({"p": 0.3}, {"p": [0.25, 0.75]}, {"p": 0.4, "interval": 0.9}),
-    statistic=_of_level,
+    statistic=lambda p: statistic(level("p", p)),
     spends=one_draw,
     people=True,
 )
 def quantile(
     x: Any, p: Any, *, epsilon: Rational, interval: Rational | None = None, **options: Unpack[Options]
 ) -> Release[Any] | NoReply:
-    """The quantile x(⌈pn⌉), or several at once for one ε, with no bounds on the data.
+    """The p-quantile x(⌈pn⌉), or several at once for one ε, with no bounds on the data.
 
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
-    `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). Where the
+    `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). If the
     number of rows is secret, up to eleven quantiles by the inverse method do without it
     (`uptack.statistics.statistic.measured`). For more, for an interval and for the other methods, a tenth of ε goes
-    into a noisy one. All hold for people with up to `rows_per_person` rows.
+    into a noisy one. All of this holds for people with up to `rows_per_person` rows.
 
-    With an increasing list of p the inverse method draws all quantiles at once: with nine of them, a third of the error
-    of one release for each with an equal part of ε (`uptack.statistics.quantiles`).
+    For an increasing list of p the inverse method draws all quantiles at once: nine of them have a third of the error
+    of nine releases with an equal part of ε each.
 
     `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
-    1e77, also where the number of rows is secret. The confidence can be up to 1 - 1e-12. With `person=` it is for the
+    1e77, also if the number of rows is secret. The confidence can be up to 1 - 1e-12. With `person=` it is for the
     population of people, and their rows need not be independent.
 
     The options are listed in `uptack.statistics.Options`.
@@ -137,23 +135,20 @@ def quantile(
     if interval is not None:
         fix = "Ask for the quantiles one by one."
         raise InvalidArgument("interval", "None for several quantiles", checks.describe(interval), fix)
-    question = read_question("quantiles", epsilon, options)
-    data, question = column(x, question, times="place")
+    data, question = column(x, read_question("quantiles", epsilon, options), times="place")
     n = data.count()
     if not question.follows or len(levels) > MOST_FOLLOWED:
         n, question = public_size(n, question)
-    drawn = quantiles(data, n, levels, question)
-    return question.account.close(replace(drawn, labels=tuple(map(float, levels))))
+    return question.account.close(replace(quantiles(data, n, levels, question), labels=tuple(map(float, levels))))
 
 
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
-    described, confidence = statistic(p), None if interval is None else confidence_of(interval)
-    question = read_question(name, epsilon, options)
-    data, question = column(x, question, times="place")
+    confidence = None if interval is None else confidence_of(interval)
+    data, question = column(x, read_question(name, epsilon, options), times="place")
     if confidence is None:
-        return question.account.close(measured(described, data, question))
+        return question.account.close(measured(statistic(p), data, question))
     no_interval_of_rows("interval", interval, question)
     n, question = public_size(data.count(), question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
@@ -162,32 +157,29 @@ def _one(
 def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """Half of ε for the quantile, a quarter for each end."""
     half, rest = question.split(HALF, HALF)
-
-    def aim(size: int) -> IntervalRanks:
-        return IntervalRanks.of(size, p, confidence, rest.epsilon / 2, rest, data.unit.weighted)
-
+    aim = aims(p, confidence, rest, data)
     if not aim(n).worth:
         return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
-    found = run(statistic(p), data, n, half)
-    if found.value is None:
-        return found
-    drawn = ends_around(data, n, p, confidence, found.value, rest)
-    if drawn.value is None:
-        return replace(found, value=None, advice=drawn.advice)
+    middle = run(statistic(p), data, n, half)
+    if middle.value is None:
+        return middle
+    ends = ends_around(data, n, p, confidence, middle.value, rest)
+    if ends.value is None:
+        return replace(middle, value=None, advice=ends.advice)
     note = f"Half of ε was spent on the {float(100 * confidence):g}% interval for the quantile of the population."
-    return replace(found, noise=PopulationInterval(confidence, *drawn.value), notes=(note,))
+    return replace(middle, noise=PopulationInterval(confidence, *ends.value), notes=(note,))
 
 
 # --------------------------------------------------------------------------------------------- several for one ε
 
 CANDIDATES = VECTOR_LATTICES[:-8]
-"""Of 24 bits and more: with fewer, 10,001 and 10,002 are hardly told apart."""
+"""Lattices of 24 bits and more: with fewer, 10,001 and 10,002 are hardly distinguished."""
 
 
 def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Question) -> Outcome[Floats]:
-    """All the quantiles at once by the inverse method; one after the other, with equal parts, by the others.
+    """All quantiles at once by the inverse method; one after the other, with equal parts of ε, by the others.
 
-    Where n allows it, they are drawn by a chain, or if there are many by a tree of chains
+    If n allows it, they are drawn by a chain, or if there are many by a tree of chains
     (`uptack.mechanisms.quantile_tree`): each quantile is nearly as close as if it alone had all of ε, since a changed
     row moves them all together.
 
@@ -195,17 +187,24 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
     the three axioms holds coordinate by coordinate. So one draw over nested boxes
     (`uptack.mechanisms.inverse_sensitivity`) is ε-private. The score of a draw is about 2m/ε and each of m coordinates
     lies anywhere within that many ranks: an error of about m/ε ranks, half of that of m releases with ε/m each. Sorting
-    is post-processing. Which of the two ways is taken depends on n, ε and the levels alone. Chains count rows, so
-    people's weighted rows have boxes.
+    is post-processing. The choice between the two depends on n, ε and the levels alone. Chains count rows, so boxes are
+    used for people's weighted rows.
 
-    **Theorem.** Boxes at ranks worked out from the true number of rows are ε-private where it is secret, with ⊥ as a
+    **Theorem.** Boxes at ranks computed from the true number of rows are ε-private if it is secret, with ⊥ as a
     candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
-    moves by at most one step where a row comes, goes or is replaced (`uptack.statistics.statistic.measured`), and so do
+    moves by at most one step if a row is added, removed or replaced (`uptack.statistics.statistic.measured`), and so do
     these. ∎ A chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to
-    `MOST_FOLLOWED` quantiles are closer by boxes.
+    `MOST_FOLLOWED` quantiles have less error by boxes.
     """
     if question.method != "inverse":
-        return _in_turn(data, n, levels, question)
+        each: list[Outcome[float]] = []
+        for p, part in zip(levels, question.split(*[Fraction(1, len(levels))] * len(levels)), strict=True):
+            each.append(run(statistic(p), data, n, part))
+            if not each[-1]:
+                return Outcome(None, each[-1].how, advice=each[-1].advice)
+        drawn_values = np.array([one.value for one in each])
+        order = np.argsort(drawn_values)
+        return Outcome(drawn_values[order], each[0].how, EachNoise(tuple(each[i].noise for i in order)))
     ranks, g = [quantile_rank(p, n) for p in levels], question.rows
     bought = not question.size_is_secret or question.count is not None
     chained = len(levels) > 1 and bought and not data.unit.weighted
@@ -228,15 +227,3 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
 
     drawn = inverse_draw(question, n, room, bears, reaches, dimension=len(levels), lattices=CANDIDATES, advise=advise)
     return drawn if drawn.value is None else replace(drawn, value=np.sort(np.atleast_1d(drawn.value)))
-
-
-def _in_turn(data: Column, n: int, levels: tuple[Fraction, ...], question: Question) -> Outcome[Floats]:
-    """One after the other, each with an equal part."""
-    found: list[Outcome[float]] = []
-    for p, part in zip(levels, question.split(*[Fraction(1, len(levels))] * len(levels)), strict=True):
-        found.append(run(statistic(p), data, n, part))
-        if not found[-1]:
-            return Outcome(None, found[-1].how, advice=found[-1].advice)
-    values = np.array([one.value for one in found])
-    order = np.argsort(values)
-    return Outcome(values[order], found[0].how, EachNoise(tuple(found[i].noise for i in order)))

@@ -1,7 +1,7 @@
 """A statistic of one column, described once, and its release by any of three methods.
 
-`Statistic` describes it: for mechanisms, and for its influence function. `released` releases it by inverse sensitivity,
-by propose-test-release with the diameter of its reach, or by the papers' own grids.
+`Statistic` describes it, for mechanisms and for its influence function. `released` releases it by inverse sensitivity,
+by propose-test-release with the diameter of its reach, or on the grids of the papers.
 """
 
 from __future__ import annotations
@@ -65,22 +65,22 @@ class Functional:
 
 @dataclass(frozen=True)
 class Statistic:
-    """What is to be known of a statistic before data are seen.
+    """A description of a statistic, made before data are seen.
 
-    `segments(n)` are the ranks that it rests on and their weights: T = Σ w·x(i) on n rows. `functional` is the same for
-    a law; None where it has none of this form. `build(x, n, steps, rows)` is its reach, where that is not the reach of
-    a sum with weights of at least 0 (`uptack.reach.LStatistic`).
+    `segments(n)` are its ranks and their weights: T = Σ w·x(i) on n rows. `functional` is the same for a distribution,
+    or None. `build(x, n, steps, rows)` is its reach, unless that is the reach of a sum with weights of at least 0
+    (`uptack.reach.LStatistic`).
 
     For propose-test-release: `spread(n)` are the ranks of an interquantile range, and the statistic moves by about
     `slope` times that range over n when one row changes. `scale` marks statistics that are scales themselves;
-    `averaged(n)` is the number of rows that a trimmed mean is the mean of, where one row moves it by at most
-    spread/averaged. A wrong slope costs replies or accuracy, never privacy.
+    `averaged(n)` is the number of rows in a trimmed mean, which one row moves by at most spread/averaged. A wrong slope
+    costs replies or accuracy, never privacy.
 
-    `whole` says that a column of integers has answers that are integers.
+    `whole` says that the answer for a column of integers is an integer.
 
-    `follows` says that ranks may be worked out from the true number of rows where that is secret: **adding or removing
-    a row then moves T's reach by one step and no more**, although segments(n) moves too. `near` is a statistic of which
-    that is true, within a rank of this one. Without either, a noisy number of rows is bought first.
+    `follows` says that ranks may be computed from the true number of rows if that is secret: **adding or removing a row
+    then moves T's reach by one step and no more**, although segments(n) moves too. `near` is a statistic with that
+    property, within a rank of this one. Without either, a noisy number of rows is bought first.
     """
 
     name: str
@@ -109,26 +109,25 @@ class Statistic:
 
 
 def released(statistic: Statistic, x: Any, epsilon: Rational, options: Mapping[str, Any]) -> Release[Any] | NoReply:
-    """The statistic of x by the method asked for, or ⊥."""
+    """The statistic of x by the requested method, or ⊥."""
     question = read_question(statistic.name, epsilon, options)
-    times = "spread" if statistic.scale else "place"
-    data, question = column(x, question, floats=not statistic.whole, times=times)
+    data, question = column(x, question, not statistic.whole, "spread" if statistic.scale else "place")
     return question.account.close(measured(statistic, data, question))
 
 
 def measured(statistic: Statistic, data: Column, question: Question) -> Outcome[float]:
-    """The same on a column that has been read. A number of rows that is secret is not bought where it need not be.
+    """The same on a column that has been read. A noisy number of rows is bought only if it is needed.
 
-    **Theorem.** With ranks worked out from the true n, which is secret, the inverse method is ε-differentially private
-    for statistics that follow (`Statistic.follows`): every score moves by at most one step where a row comes, goes or
-    is replaced, and so does κ. *Proof for a quantile.* With F(y) rows up to y, F'(y) below it and r = ⌈pn⌉, the score
-    of y is max(0, r - F(y), F'(y) + 1 - r). A row that comes moves r, F(y) and F'(y) each by 0 or 1, so the differences
-    by at most 1; r - 1 and n - r by at most 1 too. So it is for sums of quantiles with fixed weights, and, as distances
-    from any number are order statistics too, for the median deviation. *For a trimmed mean* of the ranks o + 1, ...,
-    n - o, o = ⌊cut·n⌋: with a row more, the terms moved down by k + 1 ranks are at most those moved by k before with
-    one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is at most
-    what it was. A row fewer, the upper end and Winsorized means go the same way. For ranges see
-    `uptack.statistics.scales.steady_ranks`. ∎
+    **Theorem.** With ranks computed from the true n, which is secret, the inverse method is ε-differentially private
+    for statistics that follow (`Statistic.follows`): every score moves by at most one step if a row is added, removed
+    or replaced, and so does κ. *Proof for a quantile.* With F(y) rows up to y, F'(y) below it and r = ⌈pn⌉, the score
+    of y is max(0, r - F(y), F'(y) + 1 - r). An added row moves r, F(y) and F'(y) each by 0 or 1, so the differences
+    by at most 1; r - 1 and n - r by at most 1 too. The same holds for sums of quantiles with fixed weights and, since
+    distances from any number are order statistics too, for the median deviation. *For a trimmed mean* of the ranks
+    o + 1, ..., n - o, o = ⌊cut·n⌋: with one more row, the terms moved down by k + 1 ranks are at most those moved by k
+    before with one lower term beside them (o stays), or without the highest of them (o rises). Either way their mean is
+    at most what it was. The cases of a removed row, of the upper end and of Winsorized means are alike. For ranges see
+    `uptack.statistics.order_statistics.steady_ranks`. ∎
 
     *For people* (`uptack.table.unit`) the same holds with units in place of rows. A person who comes adds between 0
     and 1 to F(y) and to F'(y), and 0 or 1 to n, so their differences from r move by at most 1; for means the proof uses
@@ -138,23 +137,19 @@ def measured(statistic: Statistic, data: Column, question: Question) -> Outcome[
     followed = statistic if statistic.follows else statistic.near
     if question.follows and followed is not None:
         return _inverse(followed, data, data.count(), question)
-    n = data.count()
-    if question.size_is_secret:
-        n, question = public_size(n, question)
-    return run(statistic, data, n, question)
+    return run(statistic, data, *public_size(data.count(), question))
 
 
 def run(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """The same with a public n."""
-    method = {"inverse": _inverse, "ptr": _diameter, "dwork-lei": _grids}[question.method]
-    return method(statistic, data, n, question)
+    return (_inverse if question.method == "inverse" else _tested)(statistic, data, n, question)
 
 
 # ------------------------------------------------------------------------------------------------- inverse sensitivity
 
 
 def _inverse(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
-    """Pure ε. n is what ranks are worked out from: the number of rows, public or not, or a noisy one."""
+    """By inverse sensitivity, at pure ε. Ranks are those of n, the number of rows, public or not, or a noisy one."""
     g = question.account.adjacency.rows_per_person
     return inverse_draw(
         question,
@@ -179,12 +174,12 @@ def inverse_draw(
     known: int | None = None,
     advise: Callable[[Advice], Advice] = lambda advice: advice,
 ) -> Outcome[Any]:
-    """One draw by inverse sensitivity, or ⊥: free where public numbers decide it, and a candidate otherwise.
+    """One draw by inverse sensitivity, or ⊥: free if public numbers decide it, and a candidate otherwise.
 
-    `room(n)` is for how many steps a table of n rows bears; `known` is the same for this table, where more than n is
-    public of it. `bears()` reads how many rows there are, and κ, where they are secret. `reaches(steps, lattice)` are
-    those of the numbers that are drawn together; the answer is a list of them, or one number. `advise` may improve the
-    advice of a free ⊥.
+    `room(n)` is the number of steps that stay inside a table of n rows; `known` is the same for this table, if more
+    than n is public. `bears()` reads the number of rows and κ, if they are secret. `reaches(steps, lattice)` are the
+    reaches of the numbers that are drawn together; the answer is a list of them, or one number. `advise` may improve
+    the advice of a free ⊥.
 
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
@@ -211,7 +206,7 @@ def inverse_draw(
 
 
 def saturated(steps: int, size: int, rows: int) -> int:
-    """As many of K steps as tell anything of a table of `size` rows, where one person has up to `rows`: ⌊N/g⌋ + 1.
+    """The steps that matter for a table of `size` rows, if one person has up to `rows`: at most ⌊N/g⌋ + 1.
 
     So a tiny ε does not ask for more steps than there are people.
 
@@ -232,11 +227,11 @@ def saturated(steps: int, size: int, rows: int) -> int:
 def _sight(
     inside: int | None, question: Question, dimension: int, lattices: Sequence[Lattice]
 ) -> tuple[Lattice, int] | None:
-    """The lattice and K for data that bear so many steps, as far as that is public; None for a ⊥ that is free.
+    """The lattice and K for so many steps inside the table, if that is public; None for a free ⊥.
 
-    Where the number of rows is secret, K is what the guarantee needs: beyond the rows that there are it sees nothing.
-    Where it is used as it is, nothing may be chosen by it, but by the public number of rows that it is at most: with a
-    lattice for these ⊥ is rare where hardly any row is left out, and it is free where even they would be too few.
+    If the number of rows is secret, K is what the guarantee needs. A true secret number decides nothing here; a public
+    upper bound of it may: with a lattice for that bound, ⊥ is rare if few rows are left out, and free if even that many
+    rows would be too few.
     """
     epsilon, lattice = question.account.epsilon, lattices[0]
     if inside is not None:
@@ -251,10 +246,10 @@ def _sight(
 
 
 def _inverse_advice(room: Callable[[int], int], n: int, question: Question, candidates: int) -> Advice:
-    """The number of rows, or the ε, from which on there is a reply whatever the data; all of it public.
+    """The number of rows, or the ε, that guarantees a reply whatever the data; all of it public.
 
-    Where the number of rows is secret, it is not looked at: ⊥ is then rare, but never impossible. What ε would do is
-    said for the public number of rows that it is at most, if there is one.
+    A secret number of rows is not used: ⊥ is then rare, but never impossible, and the ε is that for the public upper
+    bound of the number of rows, if there is one.
     """
     steps = steps_needed(question.epsilon, candidates)
     if question.size_is_secret:
@@ -282,38 +277,58 @@ LARGEST_ROUGH_NOISE = 0.5
 """The same for a scale that is not released but sets the size of noise."""
 
 RUNGS = ((Fraction(2, 5), 1.0), (Fraction(1, 10), 8.0))
-"""The ladder of proposals: the part of ε that each test gets, and how many times wider its bound is than the first. The
+"""The ladder of proposals: the share of ε of each test, and how many times wider its bound is than the first. The
 second test looks about four times as far, at a bound eight times as wide. The other half of ε is for the answer."""
-
 
 SCALE_SHARE = Fraction(3, 10)
 """The part of the budget that finds the scale of a location."""
 
-
-def _builds(statistic: Statistic, data: Column, n: int, question: Question) -> tuple[ptr.Build, ptr.Build]:
-    """The reach of the statistic, and that of the scale it is measured by: itself, or an interquantile range."""
-
-    def own(steps: int) -> Reach:
-        return statistic.reach(data, n, steps, question.rows)
-
-    def spread(steps: int) -> Reach:
-        return range_reach(data, statistic.spread(n), steps, question.rows)
-
-    return own, own if statistic.scale else spread
+GRIDS = "Dwork and Lei's grids"
 
 
-def _diameter(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
-    """A scale by its ratio; a location by its diameter, with bounds proposed from a private scale."""
-    how = "propose-test-release"
-    first, rest = (question, question) if statistic.scale else question.split(SCALE_SHARE, 1 - SCALE_SHARE)
-    if not _room(statistic, n, _looks(first)):
-        return question.refuse(how, _ptr_advice(statistic, n, question))
-    own, scale = _builds(statistic, data, n, question)
-    spread = first.account.draw(_scale_ladder(n, first, rough=not statistic.scale), scale)
-    if statistic.scale or spread is None:
-        return _outcome(spread, how, question, _ptr_advice(statistic, n, question))
-    answer = rest.account.draw(_location_ladder(statistic, n, rest, spread.value), own)
-    return _outcome(answer, how, rest, _ptr_advice(statistic, n, question))
+def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+    """A scale by its ratio; a location by its diameter, with noise for a private scale.
+
+    "ptr" proposes bounds from n and from that scale. "dwork-lei" uses the papers' S, and their M's grids for locations.
+    """
+    grids, g = question.method == "dwork-lei", question.rows
+    how, stages = GRIDS if grids else "propose-test-release", 1 if statistic.scale else 2
+    first, rest = (question,) * 2 if grids or stages == 1 else question.split(SCALE_SHARE, 1 - SCALE_SHARE)
+    moves = _looks(question.part(Fraction(1, 2)) if grids else first)
+
+    def passes(size: int) -> bool:
+        return _room(statistic, size, moves) and (not grids or _quiet(stages, size, question))
+
+    def advice() -> Advice:
+        """The number of rows from which on tests pass on smooth data, if there are fewer."""
+        if grids and not _quiet(stages, 10**15, question):  # widths fall so slowly that no table is large enough
+            return Advice(other=INVERSE, why=UNSTABLE)
+        narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
+        enough = least_n(lambda size: passes(size) and narrow(size))
+        return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
+
+    if not passes(n):
+        return question.refuse(how, advice())
+    if grids and statistic.averaged is not None:
+        return _trimmed(statistic, statistic.averaged(n), data, n, question, advice())
+    level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
+    spread = first.account.draw(
+        dwork_lei.scale(dwork_lei.log_width(n), level) if grids else _scale_ladder(n, first, rough=stages == 2),
+        lambda steps: (
+            statistic.reach(data, n, steps, g) if stages == 1 else range_reach(data, statistic.spread(n), steps, g)
+        ),
+    )
+    if spread is None:
+        return question.refuse(how, advice())
+    if stages == 1:
+        return Outcome(spread.value, how, spread.noise)
+    location = (
+        dwork_lei.location(dwork_lei.bin_width(spread.value, n), level)
+        if grids
+        else _location_ladder(statistic, n, rest, spread.value)
+    )
+    answer = rest.account.draw(location, lambda steps: statistic.reach(data, n, steps, g))
+    return rest.refuse(how, advice()) if answer is None else Outcome(answer.value, how, answer.noise)
 
 
 def _room(statistic: Statistic, n: int, moves: float) -> bool:
@@ -323,24 +338,30 @@ def _room(statistic: Statistic, n: int, moves: float) -> bool:
     return n >= 3 and statistic.room(n, n) >= around and low - around >= 1 and high + around <= n
 
 
+def _looks(question: Question) -> float:
+    """About how many rows the first test of a ladder looks around: t + 3/ε steps."""
+    noise = IntegerLaplace(1 / (question.epsilon * RUNGS[0][0]))
+    return question.rows * (noise.cutoff(question.delta / len(RUNGS)) + 3 * float(Fraction(noise.scale)))
+
+
+def _quiet(stages: int, n: int, question: Question) -> bool:
+    """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
+    each = float(question.epsilon) / (2 * stages)
+    if stages == 1:
+        return dwork_lei.log_width(n) / each <= LARGEST_NOISE
+    return dwork_lei.log_width(n) / each <= LARGEST_ROUGH_NOISE and n ** (-1 / 3) / each <= LARGEST_NOISE
+
+
 def _ladder(question: Question, bound: float, widest: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
     """Proposals from narrow to wide, which together spend all that the question has.
 
     None is wider than `widest` times the ε of the answer: its noise would drown what it is added to.
     """
-    answer = loss.Answer(question.epsilon / 2)
-    most = widest * float(question.epsilon / 2)
+    answer, most = loss.Answer(question.epsilon / 2), widest * float(question.epsilon / 2)
     return [
         ptr.Proposal(b, holds(b), loss.Test(question.epsilon * part, question.delta / len(RUNGS)), answer)
         for part, b in ((part, min(times * bound, most)) for part, times in RUNGS)
     ]
-
-
-def _looks(question: Question) -> float:
-    """About how many rows the first test of a ladder looks around: t + 3/ε steps."""
-    noise = IntegerLaplace(1 / (question.epsilon * RUNGS[0][0]))
-    steps = noise.cutoff(question.delta / len(RUNGS)) + 3 * float(Fraction(noise.scale))
-    return question.rows * steps
 
 
 def _scale_ladder(n: int, question: Question, rough: bool) -> ptr.TestedAnswer:
@@ -357,80 +378,31 @@ def _location_ladder(statistic: Statistic, n: int, question: Question, spread: f
     return ptr.TestedAnswer.of(_ladder(question, bound, LARGEST_NOISE * s, ptr.diameter), scale=False)
 
 
-def _outcome(answer: ptr.TestedValue | None, how: str, question: Question, advice: Advice) -> Outcome[float]:
-    """An answer, or ⊥ where every test failed."""
-    return question.refuse(how, advice) if answer is None else Outcome(answer.value, how, answer.noise)
-
-
-def _ptr_advice(statistic: Statistic, n: int, question: Question) -> Advice:
-    """The number of rows from which on the narrowest proposals pass on smooth data, if there are fewer."""
-    moves = _looks(question if statistic.scale else question.part(SCALE_SHARE))
-    enough = least_n(
-        lambda size: _room(statistic, size, moves) and SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
-    )
-    return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
-
-
-# -------------------------------------------------------------------------------------------- the papers' own grids
-
-
-def _grids(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
-    """S for scales; for locations S on their spread, then M's grids."""
-    how = "Dwork and Lei's grids"
-    stages = 1 if statistic.scale else 2
-    if not _room(statistic, n, _looks(question.part(Fraction(1, 2)))) or not _quiet(stages, n, question):
-        return question.refuse(how, _grid_advice(statistic, n, question))
-    if statistic.averaged is not None:
-        return _trimmed(statistic, statistic.averaged(n), data, n, question)
-    advice = _grid_advice(statistic, n, question)
-    level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
-    own, scale = _builds(statistic, data, n, question)
-    spread = question.account.draw(dwork_lei.scale(dwork_lei.log_width(n), level), scale)
-    if statistic.scale or spread is None:
-        return _outcome(spread, how, question, advice)
-    answer = question.account.draw(dwork_lei.location(dwork_lei.bin_width(spread.value, n), level), own)
-    return _outcome(answer, how, question, advice)
-
-
-def _quiet(stages: int, n: int, question: Question) -> bool:
-    """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
-    each = float(question.epsilon) / (2 * stages)
-    if stages == 1:
-        return dwork_lei.log_width(n) / each <= LARGEST_NOISE
-    return dwork_lei.log_width(n) / each <= LARGEST_ROUGH_NOISE and n ** (-1 / 3) / each <= LARGEST_NOISE
-
-
-def _grid_advice(statistic: Statistic, n: int, question: Question) -> Advice:
-    moves, stages = _looks(question.part(Fraction(1, 2))), 1 if statistic.scale else 2
-    if not _quiet(stages, 10**15, question):  # widths fall so slowly that no table is large enough
-        return Advice(other=INVERSE, why=UNSTABLE)
-    enough = least_n(lambda size: _room(statistic, size, moves) and _quiet(stages, size, question))
-    return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
-
-
 INVERSE = "method='inverse', which needs no test"
 UNSTABLE = "the test whether a few rows can move the answer far did not pass"
 
 
-def _trimmed(statistic: Statistic, averaged: int, data: Column, n: int, question: Question) -> Outcome[float]:
+def _trimmed(
+    statistic: Statistic, averaged: int, data: Column, n: int, question: Question, advice: Advice
+) -> Outcome[float]:
     """TM: S on the range that bounds how far one person moves the mean, then noise for that range."""
-    how, third, rows = "Dwork and Lei's grids", Fraction(1, 3), question.rows
-    level = dwork_lei.Level(question.epsilon * third, question.delta * third)
+    failure, rows = question.delta / 3, question.rows
+    level = dwork_lei.Level(question.epsilon / 3, failure)
     low, high = statistic.spread(n)
-    ranks, advice = (low + 1 - rows, high - 1 + rows), _grid_advice(statistic, n, question)
-    grids = dwork_lei.scale(dwork_lei.log_width(n), level)
+    grids, ranks = dwork_lei.scale(dwork_lei.log_width(n), level), (low + 1 - rows, high - 1 + rows)
     spread = question.account.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
     if spread is None:
-        return _outcome(spread, how, question, advice)
-    failure = question.delta * third
+        return question.refuse(GRIDS, advice)
     bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
     if max(spread.value, bound) >= dwork_lei.MOST:
-        return question.refuse(how, Advice(other="values of a size below 1e300"), why="the released scale is too large")
+        return question.refuse(
+            GRIDS, Advice(other="values of a size below 1e300"), why="the released scale is too large"
+        )
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
     value, noise = question.account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
-    return Outcome(value, how, noise)
+    return Outcome(value, GRIDS, noise)
 
 
 # ---------------------------------------------------------------------------------- what is known before rows are read
@@ -444,34 +416,34 @@ def listed(p: object) -> Sequence[Any]:
 
 
 def buys_size(given: Mapping[str, Any]) -> bool:
-    """Whether an order statistic first buys a noisy number of rows where that is secret: see `measured`."""
+    """Whether an order statistic first buys a noisy number of rows if that is secret: see `measured`."""
     several = len(listed(given.get("p"))) > MOST_FOLLOWED
     capped = given.get("weights") == "rows"
     return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
 
 
 def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
-    """A bound on ranks that holds with 95% confidence and whatever the data: P(more than k ranks) ≤ L·e^(-ε(k+1)/2).
+    """A bound on ranks with 95% confidence, whatever the data: P(more than k ranks) ≤ L·e^(-ε(k+1)/2), L candidates.
 
-    L is the most candidates that there may be. Where the number of rows is secret, nothing is said.
+    It is empty if the number of rows is secret.
     """
-    capped = given.get("weights") == "rows"  # where the size is not that of the table
+    capped = given.get("weights") == "rows"  # then the size is not that of the table
     if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public or capped:
         return ""
-    kept = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
-    left = cost.exact_epsilon * kept / (2 if given.get("interval") else 1)
+    share = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
+    left = cost.exact_epsilon * share / (2 if given.get("interval") else 1)
     parts = max(len(listed(given.get("p"))), 1)
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
 
 
 def secret_size(given: Mapping[str, Any], cost: Privacy) -> bool:
-    """Whether the number of rows that a statistic is of is secret."""
+    """Whether the number of rows is secret."""
     return given.get("missing") == "drop" or given.get("weights") == "rows" or not cost.adjacency.size_is_public
 
 
 def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | None:
-    """The loss of an order statistic that is drawn at once, which is known before it is; None for any other.
+    """The loss of an order statistic in one draw, known beforehand; None for any other.
 
     Several quantiles of a public number of rows are drawn by the tiers of a tree, which is public too.
     """
@@ -481,7 +453,7 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
     if len(listed(given.get("p"))) > 1 and not secret_size(given, cost) and not of_people:
         levels = [checks.rational("p", p, "a number") for p in given["p"]]
         aimed = [quantile_rank(p, rows) for p in levels]
-        found = quantile_trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
-        if found is not None:
-            return quantile_trees.tree_loss(found[1])
+        tree = quantile_trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
+        if tree is not None:
+            return quantile_trees.tree_loss(tree[1])
     return inverse_loss(cost.exact_epsilon)

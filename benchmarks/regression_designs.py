@@ -1,8 +1,8 @@
 """Simulated regressions with known targets: forty for least squares, and some for each other loss.
 
 A design is a function of n and a generator. The target of a loss is its own estimate, without privacy, from a million
-rows: also where the model is wrong, the coefficients that minimise the loss are what is estimated. Gross errors are
-rows whose value the design has made up; they are no part of the target.
+rows or more: also where the model is wrong, the coefficients that minimise the loss are what is estimated. Gross errors
+are rows whose value the design has made up; they are no part of the target.
 """
 
 from __future__ import annotations
@@ -427,11 +427,10 @@ def poisson_fit(x: Floats, y: Floats) -> Floats:
     return maximum_likelihood(x, y, np.exp, lambda m: m, float(np.log(y.mean())))
 
 
-def huber_fit(x: Floats, y: Floats) -> Floats:
+def huber_fit(x: Floats, y: Floats, cutoff: float) -> Floats:
     design, beta = _whole(x), least_squares(x, y)
-    for _ in range(60):
+    for _ in range(15):
         r = y - design @ beta
-        cutoff = 1.345 * np.median(np.abs(r)) / 0.6744897501960817
         beta = weighed(design, y, np.minimum(1, cutoff / np.maximum(np.abs(r), 1e-300)))
     return beta
 
@@ -463,21 +462,25 @@ class Case:
         """Rows of the design."""
         return {"logistic": LOGISTIC, "Poisson": POISSON}.get(self.loss, LINEAR)[self.design]
 
-    def estimate(self, rows: Drawn) -> Floats:
-        """Without privacy, and without gross errors."""
+    def estimate(self, rows: Drawn, cutoff: float = 0.0) -> Floats:
+        """Without privacy, and without gross errors; by Huber's loss with this cutoff."""
         right = np.ones(len(rows.y), bool) if rows.right is None else rows.right
-        fit = {"logistic": logistic_fit, "Poisson": poisson_fit, "Huber": huber_fit, "linear": least_squares,
+        fit = {"logistic": logistic_fit, "Poisson": poisson_fit, "linear": least_squares,
+               "Huber": lambda x, y: huber_fit(x, y, cutoff),
                "quantile": lambda x, y: quantile_fit(x, y, QUANTILE)}[self.loss]  # fmt: skip
         return fit(rows.x[right], rows.y[right])
 
-    def target(self) -> Floats:
-        """What is estimated, from a million rows."""
-        return _target(self)
+    def target(self, n: int, cutoff: float = 0.0) -> Floats:
+        """What is estimated: the mean of estimates from a million rows each, forty times n in all.
+
+        Its own error is the same in all runs of a cell, so it has to be small beside that of n rows.
+        """
+        return np.mean([_estimate(self, draw, cutoff) for draw in range(max(1, 40 * n // MILLION))], axis=0)
 
 
 @cache
-def _target(case: Case) -> Floats:
-    return case.estimate(case.draw(MILLION, np.random.default_rng(12345)))
+def _estimate(case: Case, draw: int, cutoff: float) -> Floats:
+    return case.estimate(case.draw(MILLION, np.random.default_rng(12345 + draw)), cutoff)
 
 
 CASES = (

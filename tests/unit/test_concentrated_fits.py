@@ -139,7 +139,7 @@ def test_levels_that_are_found_share_delta():
     frame = pd.DataFrame(x, columns=[f"x{i}" for i in range(14)])
     frame["kind"] = rng.choice(["a", "b", "c"], 40_000)
     frame["y"] = x[:, 0] + (frame["kind"] == "b") + rng.normal(size=40_000)
-    formula = "y ~ kind + " + " + ".join(frame.columns[:14])
+    formula = "y ~ C(kind) + " + " + ".join(frame.columns[:14])
     found = ut.linear_regression(frame, formula=formula, epsilon=2, delta=DELTA, entropy=SeededEntropy(1))
     deltas = {part.delta for part in found.loss.parts if isinstance(part, loss.Zcdp)}
     assert deltas == {DELTA / 2}

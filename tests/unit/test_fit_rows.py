@@ -1,6 +1,7 @@
 """What rows contribute to the sums of a fit: bounded whatever they hold, and by themselves."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from uptack.multivariate.private_sums import (
     bounded,
     far_quantiles,
     gradient,
+    intervals,
     second_moments,
     shares_of,
     variances,
@@ -111,3 +113,14 @@ def test_sums_are_about_what_they_are_without_noise():
     assert far == pytest.approx(np.quantile(sizes, 0.99), rel=0.08)
     pair = far_quantiles(rows, lambda b: [np.abs(b[0]), np.abs(b[1])], 0.1, account, (1.0, 1.0), NEAR_SIZES)
     assert pair == pytest.approx(np.quantile(np.abs(x), 0.9, axis=0), rel=0.08)
+
+
+def test_a_far_quantile_is_hardly_ever_beyond_all_rows():
+    """There are many levels beyond all rows, so each weighs little: with equal weights 4% of the draws are there."""
+    sizes = np.concatenate([np.ones(19_000), np.linspace(1.0, 1.5, 1_000)])
+    rows, share = sampled(sizes[:, None]), 200 / 20_000
+    counts = rows.sums(lambda batch: [NEXT_SIZES.counts(batch[0])])
+    steps = NEXT_SIZES.steps(Fraction(6, 100), 1)
+    boxes = NEXT_SIZES.boxes([intervals(counts[0], 1 - Fraction(share).limit_denominator(10**6), steps)])
+    chances = np.array([float(w) for w in boxes.weights(math.exp(-0.03))])
+    assert chances[200:].sum() / chances.sum() < 0.01

@@ -294,3 +294,11 @@ def test_a_session_asks_for_it_by_default():
     assert "short-cut" in session.shortcut_regression("y", "a", epsilon=2).mechanism
     assert not session.regression("y", epsilon=0.001)
     assert session.spent.epsilon == 4
+
+
+def test_hubers_loss_states_its_cutoff_in_units_of_y():
+    rng = np.random.default_rng(3)
+    x, residuals = rng.normal(size=(20_000, 2)), 1000 * rng.normal(size=20_000)
+    found = ut.linear_regression(x, x @ [500, 0] + residuals, loss="huber", epsilon=1, entropy=SeededEntropy(1))
+    assert float(found.noise.target.split()[-1]) == pytest.approx(1345, rel=0.1)
+    assert found.noise.target in " ".join(found.notes)

@@ -242,7 +242,7 @@ def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool
     shares = np.array([fit.private * (not normal), fit.unsure**2 / fit.sampling]) / variance
     private, unsure = (tuple(each.tolist()) for each in shares)
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(fit.hidden).tolist()), bool(lead),
-                         request.loss.target, fit.gross, private, unsure, len(value))  # fmt: skip
+                         request.loss.target_at(fit.spread * unit), fit.gross, private, unsure, len(value))  # fmt: skip
     usual = coefficient_names(value.size, bool(lead))
     labels = (*usual[:lead], *request.design.names) if request.design.names else usual
     return Outcome(value, HOW, noise, notes=(*request.design.notes, *noise.notes()), labels=labels)

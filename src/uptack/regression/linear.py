@@ -42,10 +42,12 @@ class LeastSquaresLoss(RegressionLoss):
 class HuberLoss(RegressionLoss):
     """ψ = y - η, brought to within ±1.345/0.6745·s."""
 
-    target = (
-        "the coefficients of Huber's loss, with a cutoff of 1.345 spreads of the residuals (median |residual|/0.6745)"
-    )
+    target = "the coefficients of Huber's loss, with a cutoff of about 1.345 spreads of the residuals"
     curved, near, typical = True, Fraction(1, 2), 0.8
+
+    def target_at(self, spread: float) -> str:
+        """With the cutoff that was used: where residuals are skewed, the coefficients depend on it."""
+        return f"the coefficients of Huber's loss with a cutoff of {CUTOFF * spread:.6g}"
 
     def far_score(self, rest: float, s: float) -> float:
         """The largest."""
@@ -86,8 +88,8 @@ def linear_regression(
 
     **Target.** The least-squares coefficients of the rows, without gross errors: a row with a value 300 units or more
     from the centre of its column, where a unit is the median difference of two rows, is left out. The noisy number of
-    such rows is in the notes. With `loss="huber"` the target are the coefficients of Huber's loss, for which far
-    residuals count less.
+    such rows is in the notes. With `loss="huber"` the target is the coefficients of Huber's loss, which gives large
+    residuals less weight, at the cutoff that the notes state.
 
     **Theorem.** Every step sums contributions of rows that are bounded by construction, or draws by inverse
     sensitivity, and is private for its part of ε whatever the rows: see `uptack.regression.solver`. The parts add up to

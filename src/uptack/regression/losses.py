@@ -80,6 +80,10 @@ class RegressionLoss(ABC):
     target: str
     """What is estimated, in one sentence."""
 
+    def target_at(self, spread: float) -> str:
+        """The same, where it depends on the spread s that was released, in units of y."""
+        return self.target
+
     scaled: bool = True
     """Whether y is seen in units from its centre. Else it is seen as it is."""
 

@@ -330,7 +330,7 @@ class Fit:
 
     `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
     noise of the Hessian. `gross` is the number of gross errors and its deviation. `moved` is the root mean square
-    change of η in the last step.
+    change of η in the last step, and `spread` that of residuals, for a loss that has one.
     """
 
     beta: Floats
@@ -341,6 +341,7 @@ class Fit:
     hidden: Flags
     gross: tuple[float, float]
     moved: float
+    spread: float
 
     def converged(self, loss: RegressionLoss) -> bool:
         """Whether the last step was short, for a loss that is no parabola."""
@@ -526,6 +527,8 @@ def finish(
     blur = hessian.entry**2 / curved * (change**2 / curved + float(np.sum(change**2 / curved)))
     missing = (1 - step.part) ** 2 * np.maximum((lines @ change) ** 2, length**2 * float(np.mean(change**2)))
     missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
+    short = tuning.SHORT * change[hessian.hidden]  # eigenvalues that noise hides are smaller than the floor
+    missing += lines[:, hessian.hidden] ** 2 @ short**2
     lost = tuning.LOST / p * (tail.lost(step.clip) / n) ** 2
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:
@@ -539,4 +542,5 @@ def finish(
         (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
         gross,
         state.moved(change),
+        state.s,
     )

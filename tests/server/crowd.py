@@ -210,13 +210,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder, start = Path(name), time.monotonic()
+        folder, start, every = Path(name), time.monotonic(), max(2, options.kills // 5)
         if options.postgres:
             import pgserver
 
             database = pgserver.get_server(folder / "pg", cleanup_mode="delete")
             url = database.get_uri().replace("postgresql:", "postgresql+psycopg:", 1)
-            made = run(options.kills, options.analysts, url, folder, lambda: crash_postgres(folder / "pg"), every=40)
+            made = run(options.kills, options.analysts, url, folder, lambda: crash_postgres(folder / "pg"), every)
             database.cleanup()
         else:
             made = run(options.kills, options.analysts, str(folder / "store.db"), folder)

@@ -51,7 +51,7 @@ class UnknownOption(InvalidArgument, TypeError):
 
 
 class WrongArguments(InvalidArgument, TypeError):
-    """A function does not take so many arguments or columns. Nothing was read and nothing was spent."""
+    """A function takes another number of arguments or columns. Nothing was read and nothing was spent."""
 
     def __init__(self, function: str, takes: str, got: object, fix: str = "") -> None:
         super().__init__(function, takes, got, fix)

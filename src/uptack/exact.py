@@ -169,7 +169,7 @@ class Real:
         return Real(lambda: ball(value), Fraction(value))
 
     def at(self, bits: int) -> arb:
-        """A ball around the number, computed with so many bits."""
+        """A ball around the number, computed with this many bits."""
         with working(bits):
             return self.expression()
 
@@ -181,7 +181,7 @@ class Real:
             if answer is not None:
                 return answer
             bits *= 2
-        raise ArithmeticError(f"a real could not be told from its bound with {LIMIT} bits")
+        raise ArithmeticError(f"a real could not be distinguished from its bound with {LIMIT} bits")
 
     def floor(self, bits: int = 0) -> int:
         """⌊x·2^bits⌋: the number's first binary digits, none of them approximate."""

@@ -1,4 +1,4 @@
-"""A real interrupt is told by its signal, never by the type of an exception.
+"""A real interrupt is recognised by its signal, never by the type of an exception.
 
 Rows may be objects with methods of their own, and a method can raise anything: KeyboardInterrupt, SystemExit or
 GeneratorExit, with a row in its text, or to say by its type alone that a row is there. So code that runs rows' methods

@@ -1,8 +1,8 @@
-"""Names out of data, shown to people: whatever is in them, they say what they are and do nothing else.
+"""Names from the data, shown to people: whatever they contain, they are shown as text and have no other effect.
 
 A category is a text that somebody typed. On a terminal it could move the cursor or colour what follows, in Markdown
-fetch a picture from a foreign host, and anywhere turn the reading order around. So everything that is printed passes
-through here. What is kept for programs is JSON, and that is exact.
+fetch a picture from a foreign host, and anywhere reverse the reading order. So everything that is printed passes
+through here. JSON, which is for programs, is exact.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def lines(text: str) -> str:
 def label(value: object) -> str:
     r"""A category, a group or a name as people read it: two that differ as texts are never shown alike.
 
-    A text is shown as it is where nothing about it can mislead. Otherwise it is in quotes, with escapes, as Python
+    A text is shown unchanged if it cannot mislead. Otherwise it is in quotes, with escapes, as Python
     writes it: texts with what can't be printed, with spaces around them or quotes before them, the empty text, and
     those that say that something is missing.
 

@@ -41,7 +41,7 @@ WEAKER = (
     "population they were drawn from, and may publish an unusual row as it is."
 )
 MOST_MOVE = 1e200
-"""The largest h that is told apart from larger ones."""
+"""The largest value of h. Larger ones count as this."""
 ASYMPTOTIC = "The guarantee is asymptotic only: it is approached as the number of rows grows, and proved for none."
 
 
@@ -53,9 +53,9 @@ class RandomLoss(Loss):
 
 
 def weaken(privacy: Privacy) -> RandomPrivacy:
-    """(ε, δ)-differential privacy as (ε, δ, 0)-random differential privacy, said out loud so that the two can be added.
+    """(ε, δ)-differential privacy as (ε, δ, 0)-random differential privacy, so that the two can be added.
 
-    It needs a guarantee for one replaced row; one for added and removed rows is brought there first.
+    It needs a guarantee for one replaced row; one for added and removed rows is converted first.
 
     >>> print(weaken(Privacy(1)) + RandomPrivacy(1, 0, 0.05))
     α = 2.0, β = 0.0, γ = 0.05 (random differential privacy)
@@ -145,7 +145,7 @@ def _pairs(n: int, gamma: Fraction) -> tuple[int, int]:
 
 
 def _table(rows: Any) -> NDArray[Any]:
-    """An array of rows. A list of rows that are no array together is one of objects: no error tells of a single row."""
+    """An array of rows. Rows that do not form an array become objects, so that no error reveals a single row."""
     try:
         return np.asarray(rows)
     except ValueError:
@@ -178,13 +178,13 @@ def sensitivity_analysis(
 
     Exchanging row x for x' must move the statistic by at most h(x, x')/n: |x - x'| for a mean. `h` gets two halves of
     the rows and returns one number for each pair. Both functions run in processes of their own, and whether they fail
-    is not told: a statistic that is no finite number is the `fallback`, and an h that is no number, or fails, is 1e200.
+    is not revealed: a statistic that is not a finite number becomes the `fallback`, and a failed h becomes 1e200.
 
     **Claim** (Hall, section 5.3; s = ĥ/n). Let ĥ be a quantile of h over the n/2 pairs of rows, of a level that by the
     inequality of Dvoretzky, Kiefer, Wolfowitz and Massart puts it above the true 1 - γ/2 quantile with probability
     1 - γ/2. The statistic with Laplace noise of scale 2ĥ/(nε) is (ε, e^(-ε·sqrt(n)/2), γ)-randomly differentially
     private *in the limit* n → ∞: that neighbours have scales within a factor e^(1/sqrt(n)) is shown for large n only,
-    and there is no n from which on it is known to hold. Where n can't give the level, the answer is ⊥, at no cost.
+    and no n is known from which it holds. If n is too small for the level, the answer is ⊥, at no cost.
     """
     eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
     account = Account.elsewhere("sensitivity analysis", entropy)

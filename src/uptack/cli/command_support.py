@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 import numpy as np
@@ -30,6 +30,9 @@ from uptack.session import open as open_session
 from uptack.session.requests import Made
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
+
+if TYPE_CHECKING:
+    from uptack.ledger import Ledger
 
 HANDLES = Path("/proc/self/fd")
 """Where Linux lets a process reopen a file that it has open, even one without a name."""
@@ -129,16 +132,17 @@ session_options = stacked(
     click.option("--seed", type=click.IntRange(0), help="Reproducible noise, for tests. NOT PRIVATE."),
 )  # fmt: skip
 
-SESSION = (
-    *("table", "types", *files.DIALECT, "dataset", "ledger", "analyst"),
-    *("adjacency", "rows_per_person", "person", "noun", "missing", "where", "seed"),
-)
+SESSION: dict[str, Any] = {
+    **dict.fromkeys(("table", "types", *files.DIALECT, "dataset", "ledger", "analyst", "adjacency", "noun", "seed")),
+    **{"rows_per_person": 1, "person": (), "missing": "drop", "where": ()},
+}
+"""The options of a session, and their defaults for commands that do not have them."""
 
 
 @contextmanager
 def open_source(path: str, options: dict[str, Any]) -> Iterator[Session]:
     """A session on a file, or on CSV from standard input. It removes its own options from `options`."""
-    own = {name: options.pop(name) for name in SESSION}
+    own = {name: options.pop(name, default) for name, default in SESSION.items()}
     with standard_input(sys.stdin.buffer) if path == "-" else nullcontext(path) as data:
         split_missing_words(data, own)
         with steps(f"opening {'standard input' if path == '-' else Path(path).name}", 1):
@@ -149,30 +153,26 @@ def open_source(path: str, options: dict[str, Any]) -> Iterator[Session]:
         yield session
 
 
-def _ledger(own: dict[str, Any]) -> Any:
-    if own["ledger"] is None:
-        if own["dataset"] is not None:
-            raise InvalidArgument("--dataset", "used together with --ledger", repr(own["dataset"]))
-        return None
+def open_ledger(place: str | Path, *budget: Any, **options: Any) -> Ledger:
+    """A ledger. Commands without one need not import SQLAlchemy."""
     from uptack.ledger import Ledger
 
-    return Ledger(own["ledger"], dataset=own["dataset"] or "data")
+    return Ledger(place, *budget, **options)
 
 
 def _session(data: str | Path, own: dict[str, Any]) -> Session:
     """A session on a file."""
+    place, dataset = own["ledger"], own["dataset"]
+    if place is None and dataset is not None:
+        raise InvalidArgument("--dataset", "used together with --ledger", repr(dataset))
     return open_session(
         data,
-        table=own["table"],
+        **{name: own[name] for name in ("table", "analyst", "rows_per_person", "noun", "missing")},
         types=_types(data, own),
         **dialect_options(own),
-        ledger=_ledger(own),
-        analyst=own["analyst"],
+        ledger=None if place is None else open_ledger(place, dataset=dataset or "data"),
         adjacency=ADJACENCIES.get(own["adjacency"]),
-        rows_per_person=own["rows_per_person"],
         person=own["person"] or None,
-        noun=own["noun"],
-        missing=own["missing"],
         entropy=None if own["seed"] is None else SeededEntropy(own["seed"]),
     )
 

@@ -19,7 +19,17 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import ADJACENCIES, ANSWER, BROKEN, INTERRUPTED, MISUSE, SIGNALS, as_json, say
+from uptack.cli.command_support import (
+    ADJACENCIES,
+    ANSWER,
+    BROKEN,
+    INTERRUPTED,
+    MISUSE,
+    SIGNALS,
+    as_json,
+    open_ledger,
+    say,
+)
 from uptack.cli.command_values import EXACT
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import json_text, lines
@@ -55,7 +65,7 @@ ELSEWHERE = {
     "open": "uptack describe TABLE",
     "schema": "uptack init TABLE",
 }
-"""Commands that do what a name promises that is no command."""
+"""Commands for names that are not commands themselves."""
 
 
 class Commands(click.Group):
@@ -96,7 +106,7 @@ class Commands(click.Group):
         raise click.UsageError(f"No such command {args[0]!r}.{self._hint(ctx, name)}", ctx)
 
     def _hint(self, ctx: click.Context, name: str) -> str:
-        """What may be meant by a name that is no command; "" where nothing is like it."""
+        """A suggestion for a name that is not a command; "" if none is close."""
         from uptack.registry import declared
 
         longer = {made.name.replace("_", "-"): made.also.replace("_", "-") for made in declared().values() if made.also}
@@ -202,11 +212,9 @@ def create(
     place: str, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
 ) -> int:
     """Create a ledger with a budget. Its unit, rows or people, cannot be changed later."""
-    from uptack.ledger import Ledger
-
     relation = ADJACENCIES[adjacency].per_person(rows_per_person)
     relation = relation.by_person(*person) if person else relation
-    say(f"{Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
+    say(f"{open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
     return ANSWER
 
 
@@ -216,9 +224,7 @@ def create(
 @as_json
 def show(place: str, dataset: str, as_json: bool) -> int:
     """Every entry with its cost, the sum of all costs, and what is left."""
-    from uptack.ledger import Ledger
-
-    book = Ledger(place, dataset=dataset)
+    book = open_ledger(place, dataset=dataset)
     if as_json:
         history = [entry.to_dict() for entry in book.history()]
         left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
@@ -233,9 +239,7 @@ def show(place: str, dataset: str, as_json: bool) -> int:
 @DATASET
 def verify(place: str, dataset: str) -> int:
     """Check that no entry was changed or removed."""
-    from uptack.ledger import Ledger
-
-    found = Ledger(place, dataset=dataset).verify()
+    found = open_ledger(place, dataset=dataset).verify()
     say(str(found))
     return ANSWER if found else BROKEN
 

@@ -9,15 +9,12 @@ import click
 
 from uptack.cli.command_support import as_json, delta, epsilon, release, session_options
 from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, keys, levels, stacked
-from uptack.cli.option_words import SEVERAL, flag_of
+from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared, in_tables
 from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
 from uptack.session.session import is_formula
-
-FROM_SESSION = ("adjacency", "rows_per_person", "person", "missing", "entropy")
-"""Options of the session, which a release does not have on a command line."""
 
 SECTIONS = {
     "statistics": "Statistics of one column",
@@ -47,7 +44,7 @@ TYPES: dict[str, Any] = {
 
 def command_option(option: Option) -> Callable[[Any], Any] | None:
     """The option of a command for an option of a function; None if it has no text form, or belongs to the session."""
-    if option.form == "object" or option.name in FROM_SESSION:
+    if option.form == "object" or option.name in (*OF_SESSION, "entropy"):
         return None
     several = option.form in SEVERAL
     if option.positional and option.required:

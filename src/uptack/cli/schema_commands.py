@@ -15,6 +15,7 @@ from uptack.cli.command_support import (
     as_json,
     dialect_options,
     file_options,
+    open_ledger,
     open_source,
     say,
     session_options,
@@ -185,11 +186,6 @@ def _lines(session: Session, found: list[Repeats]) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------------- uptack init
 
-REST = {
-    "ledger": None, "dataset": None, "analyst": None, "adjacency": None, "rows_per_person": 1, "person": (),
-    "noun": None, "missing": "drop", "where": (), "seed": None,
-}  # fmt: skip
-"""Options of a session besides those of its file."""
 ASKED = {
     "encoding": "Encoding",
     "delimiter": "Character between cells",
@@ -216,7 +212,7 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **o
     new_schema_place(path)
     questions = _Questions(yes)
     seen = questions.dialect(path, options)
-    with open_source(path, {**REST, **options}) as session:
+    with open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.source)
         schema = propose_schema(session, seen, ids, (), None, None)
@@ -237,17 +233,15 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **o
 
 def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjacency) -> tuple[str, str | None]:
     """Creates the ledger of a table. Returns its place and data set as the schema names them."""
-    from uptack.ledger import Ledger
-
     schemas.check_ledger_place(place)
     if "://" in place:
         dataset = Path(path).name
-        say(repr(Ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)))
+        say(repr(open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)))
         return place, dataset
     file = Path(place)
     if file.exists():
         raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
-    say(repr(Ledger(file, epsilon, delta, adjacency=relation)))
+    say(repr(open_ledger(file, epsilon, delta, adjacency=relation)))
     same = file.resolve().parent == schemas.place(path).resolve().parent
     return file.name if same else str(file.resolve()), None
 

@@ -180,20 +180,20 @@ def words(value: date | timedelta) -> str:
     """
     if isinstance(value, date):
         return value.isoformat()
-    left, said = abs(value) // TICK, list[str]()
+    left, parts = abs(value) // TICK, list[str]()
     for name, ticks in (("d", DAY), ("h", HOUR), ("min", 60 * SECOND)):
         if left >= ticks:
-            said.append(f"{left // ticks} {name}")
+            parts.append(f"{left // ticks} {name}")
             left %= ticks
-    if left and len(said) < 2 and not any(part.endswith(("d", "h")) for part in said):
-        said.append(f"{left / SECOND:.6f}".rstrip("0").rstrip(".") + " s")
-    return ("-" if value < timedelta(0) else "") + (" ".join(said[:2]) or "0 s")
+    if left and len(parts) < 2 and not any(part.endswith(("d", "h")) for part in parts):
+        parts.append(f"{left / SECOND:.6f}".rstrip("0").rstrip(".") + " s")
+    return ("-" if value < timedelta(0) else "") + (" ".join(parts[:2]) or "0 s")
 
 
 def outward(value: T, step: int, end: str) -> T:
-    """The end of an interval as a multiple of so many ticks: the "low" one not later, the "high" one not earlier.
+    """The end of an interval as a multiple of `step` ticks: the "low" one not later, the "high" one not earlier.
 
-    The value itself where it is no end, or where the calendar has no such multiple.
+    The value itself if it is not an end, or if the calendar has no such multiple.
 
     >>> outward(timedelta(minutes=-90), HOUR, "low"), outward(datetime(2024, 2, 29, 9, 1), HOUR, "high").hour
     (datetime.timedelta(days=-1, seconds=79200), 10)

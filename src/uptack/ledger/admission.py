@@ -49,8 +49,8 @@ way, so it is used for plans and for nothing else.
 above, r what is left of ρ, the same induction makes "Σρ_i ≤ ρ" a filter for ρ-zCDP (Feldman and Zrnic 2021; Whitehouse
 et al. 2023). A request that passes one of two filters, for (ε, δ₁) and for (ε, δ₂), could be admitted as well: the
 transcripts that end within the first filter and all others are two sets, so everything is (ε, δ₁ + δ₂)-private. But
-then what remains is no (ε, δ) any more, while lines, allowances and refusals all speak of one; and a line and its hash
-would have to hold ρ. So the ledger counts in (ε, δ), and plans have the gain.
+then what remains is not an (ε, δ), while entries, allowances and refusals are all stated as one; and an entry and its
+hash would have to hold ρ. So the ledger counts in (ε, δ), and plans have the gain.
 """
 
 from __future__ import annotations

@@ -30,6 +30,10 @@ FIELDS = (
 """The hashed fields. `spent` is the sum of all debits up to this entry, `own` that of its analyst."""
 
 
+PLAIN = ("number", "time", "dataset", "kind", "what")
+"""Fields of an entry that are the same in its row."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """An entry of the ledger. It holds no data, only what was asked, by whom, and what it cost.
@@ -52,16 +56,10 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON. The exact cost is included, as p/q."""
-        exact = {"epsilon": self.cost.exact_epsilon, "delta": self.cost.exact_delta}
         return {
-            "number": self.number,
-            "time": self.time,
-            "dataset": self.dataset,
-            "kind": self.kind,
-            "analyst": self.analyst,
-            "what": self.what,
+            **{name: getattr(self, name) for name in (*PLAIN, "analyst")},
             "cost": self.cost.to_dict(),
-            "exact": {name: rational_text(value) for name, value in exact.items()},
+            "exact": amounts("", self.cost),
             "loss": None if self.loss is None else encode(self.loss),
             "hash": self.hash,
         }
@@ -113,16 +111,11 @@ def entry(row: Row, relation: Adjacency) -> Entry:
     """The entry of a row, in a ledger under the given adjacency."""
     tree = json.loads(row["details"])["loss"]
     return Entry(
-        number=row["number"],
-        time=row["time"],
-        dataset=row["dataset"],
-        kind=row["kind"],
+        **{name: row[name] for name in (*PLAIN, "hash")},
         analyst=row["analyst"] or None,
-        what=row["what"],
         cost=amount(row, "", relation),
         loss=None if tree is None else decode(tree),
         adjacency=neighbours(row),
-        hash=row["hash"],
     )
 
 

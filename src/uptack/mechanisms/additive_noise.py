@@ -1,8 +1,7 @@
 """Noise added to a number or a vector: Laplace, Gaussian, Gamma, and the K-norm mechanism.
 
 The caller states how far the value can move between neighbours (its sensitivity). All noise lives on a grid that is
-fixed before the value is looked at. Values that are not numbers are read as fixed ones (NaN as 0, ±inf as the largest
-float), so that no error depends on the data.
+fixed before the value is read. NaN is read as 0 and ±inf as the largest float, so that no error depends on the data.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ SMOOTHING = 9
 
 @dataclass(frozen=True)
 class GridNoise:
-    """Integer noise times a step, on a value that rounding had moved by at most half a step before or after."""
+    """Integer noise times a step, on a value that was rounded by at most `rounding`."""
 
     law: IntegerLaw
     step: float
@@ -79,7 +78,7 @@ class GridMechanism(Mechanism[Floats, Floats]):
         return self.grid.move(value, self.law.draw(value.size, entropy))
 
     def price(self, value: Floats, other: Floats, output: Floats) -> float:
-        """What the move costs under the law, in steps."""
+        """The price of the move under the law, in steps."""
         return self.law.price(self.move(value, other), Fraction(getattr(self.loss, "delta", 0)))
 
     @property
@@ -99,12 +98,12 @@ class GridMechanism(Mechanism[Floats, Floats]):
 class IntegerNoise(Mechanism[NDArray[Any], NDArray[Any]]):
     """An array of whole numbers with independent noise of one law on each. It may hold Python's own integers.
 
-    **Theorem.** Let every row have a vector of whole numbers, worked out from that row alone, and let the vectors of
+    **Theorem.** Let every row have a vector of whole numbers, computed from that row alone, and let the vectors of
     any two rows be at most Δ apart in ℓ1 (SUBSTITUTE), or all of length at most Δ (ADD_REMOVE). Then one person with up
     to g rows moves the vector of sums by at most g·Δ, in any order and partition of the rows, and independent integer
     Laplace noise of scale g·Δ/ε on every sum is ε-differentially private (`uptack.noise.IntegerLaplace`). ∎
 
-    The mechanism is the same for every law on the integers. What a move of the vector costs is the theorem of the law.
+    The mechanism is the same for every law on the integers. The price of a move follows from the theorem of the law.
     """
 
     law: IntegerLaw
@@ -115,7 +114,7 @@ class IntegerNoise(Mechanism[NDArray[Any], NDArray[Any]]):
         return noisy
 
     def price(self, value: NDArray[Any], other: NDArray[Any], output: NDArray[Any]) -> float:
-        """What the move costs under the law."""
+        """The price of the move under the law."""
         move = [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)]
         return self.law.price(move, Fraction(getattr(self.loss, "delta", 0)))
 
@@ -163,7 +162,7 @@ def _shaped(noisy: Floats, like: Floats) -> Any:
 
 
 def _check_scale(steps: Fraction, epsilon: Fraction, size: int) -> None:
-    """Noise is drawn as 64-bit integers, which sets a least ε."""
+    """Refuses an ε that is too small for noise in 64-bit integers."""
     if steps > LARGEST_SCALE:
         least = float(epsilon * steps / LARGEST_SCALE)
         raise InvalidArgument("epsilon", f"at least {least:.2g} for {size} coordinates", float(epsilon))
@@ -205,7 +204,7 @@ def laplace(
 def calibrated_laplace(
     sensitivity: Fraction, epsilon: Fraction, size: int, given: Grid | None = None
 ) -> tuple[IntegerLaplace, Grid]:
-    """The law and the grid of the theorem of `laplace`, for vectors of so many coordinates."""
+    """The law and the grid of the theorem of `laplace`, for vectors of `size` coordinates."""
     grid = given or Grid.finer_than(sensitivity / size)
     steps = math.ceil(sensitivity / Fraction(grid.step)) + (0 if given else size)
     _check_scale(steps / epsilon, epsilon, size)

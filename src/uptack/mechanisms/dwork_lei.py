@@ -22,7 +22,7 @@ SHIFTS = (Fraction(0), Fraction(1, 2))
 
 @dataclass(frozen=True)
 class Level:
-    """What a stage spends: ε on each test and on the answer, and δ' on each test.
+    """The budget of a stage: ε for each test and for the answer, and δ' for each test.
 
     With `cutoff` the threshold is fixed as in the papers, and δ' is the false-pass probability that follows from it.
     """
@@ -58,14 +58,14 @@ def scale(width: float, level: Level, shifts: Sequence[Fraction] = SHIFTS) -> Te
 
 
 def location(width: float, level: Level, shifts: Sequence[Fraction] = SHIFTS) -> TestedAnswer:
-    """The second stage of M: a location through grids of a width worked out from a private or public scale."""
+    """The second stage of M: a location through grids whose width follows from a private or public scale."""
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
     proposals = [Proposal(width, same_bin(grid(width, s)), test, answer, level.cutoff) for s in shifts]
     return TestedAnswer.of(proposals, scale=False, same_answer=True)
 
 
 LEAST, MOST = 1e-300, 1e300
-"""Released scales beyond these are not told from 0, or get ⊥: there the floats end."""
+"""Smaller released scales count as 0, and larger ones give ⊥: the range of floats ends there."""
 
 
 def bin_width(s: float, n: int) -> float:
@@ -74,14 +74,14 @@ def bin_width(s: float, n: int) -> float:
 
 
 def too_small(noise: object, factor: float) -> Fraction:
-    """The chance that a scale released by S is below its true value over e^factor: exact, from the law of its noise."""
+    """The exact probability that a scale released by S is below its true value over e^factor."""
     law = _log_noise(noise)
     steps = math.floor((factor - law.rounding) / law.step)
     return _shorter(law.law.exact_tail(steps).bounds()[1])
 
 
 def safe_factor(noise: object, delta: Fraction) -> float:
-    """The factor that raises a scale released by S so that it is too small with a chance of at most δ."""
+    """The factor that raises a scale released by S so that it is too small with probability at most δ."""
     law = _log_noise(noise)
     raised = law.law.cutoff(delta) * law.step + law.rounding
     return math.exp(raised) * (1 + 1e-12) if raised < 700 else math.inf
@@ -104,7 +104,7 @@ class NoisyMean(Mechanism[Fraction, tuple[float, GridNoise]]):
 
     @staticmethod
     def of(bound: float, level: Level, failure: Fraction) -> NoisyMean:
-        """For a bound worked out from a released scale."""
+        """For a bound that follows from a released scale."""
         return NoisyMean(loss.Approximate(level.epsilon, failure), Fraction(max(bound, LEAST)))
 
     @property

@@ -63,13 +63,13 @@ VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tape
 LATTICE = LATTICES[0]
 
 FAILURE = Fraction(1, 10**6)
-"""The chance that a reply may come from outside interval K. Where n is too small for that, the reply is ⊥."""
+"""The probability of a reply from outside interval K. If n is too small for it, the reply is ⊥."""
 GENEROUS = Fraction(1, 8)
 """The share of the candidates that may be near the answer, per coordinate. Rows around 0 come to that, since all tiny
 numbers are among them; others have less than a binade, one in 68. Where ⊥ weighs more than even that, hardly any data
 would get a reply, and ⊥ is free."""
 SPARE_BITS = 32
-"""Mantissa bits where ⊥ is a candidate: enough for numbers such as 1e6 ± 1."""
+"""Mantissa bits if ⊥ is a candidate: enough for numbers such as 1e6 ± 1."""
 
 
 def decay(epsilon: Fraction) -> Fraction:
@@ -78,7 +78,7 @@ def decay(epsilon: Fraction) -> Fraction:
 
 
 def inverse_loss(epsilon: Rational) -> loss.BoundedRange:
-    """What a draw by the theorem above, or by that of `uptack.mechanisms.quantile_chain`, does to the data."""
+    """The loss of a draw by the theorem above, or by that of `uptack.mechanisms.quantile_chain`."""
     return loss.BoundedRange(epsilon)
 
 
@@ -117,7 +117,7 @@ def chosen(
 def worth_asking(
     room: int, epsilon: Fraction, dimension: int = 1, failure: Fraction = FAILURE, near: Fraction = GENEROUS
 ) -> bool:
-    """Whether ⊥ weighs less than such a share of all candidates would: it is public, and free to say no."""
+    """Whether ⊥ weighs less than this share of all candidates. It depends on public numbers, so asking is free."""
     return room >= 0 and (room + 1) * float(epsilon) / 2 > -math.log(failure) - dimension * math.log(near)
 
 
@@ -128,13 +128,13 @@ def steps_needed(epsilon: Fraction, candidates: int, failure: Fraction = FAILURE
 
 
 def slack_needed(epsilon: Fraction) -> int:
-    """Steps beyond K for which data must bear, so that ⊥ of a secret weight is drawn once in 200 times at most."""
+    """Steps beyond K that the data must allow, so that ⊥ of a secret weight is drawn at most once in 200 times."""
     return math.ceil(2 / float(epsilon) * math.log(200))
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """⊥ as a candidate. `bears` is κ: for so many steps both ends of the intervals are inside the data.
+    """⊥ as a candidate. `bears` is κ, the number of steps for which both ends of the intervals are inside the data.
 
     Where it is `secret`, it must change by at most one between neighbours.
     """
@@ -277,7 +277,7 @@ class InverseDraw(Mechanism[ScoredBoxes, list[int] | None]):
 
     @staticmethod
     def of(epsilon: Fraction, rows: int = 1) -> InverseDraw:
-        """The draw that costs ε where one person moves scores by at most so many steps."""
+        """The draw that costs ε if one person moves scores by at most `rows` steps."""
         return InverseDraw(inverse_loss(epsilon), decay(epsilon / rows))
 
     def draw(self, value: ScoredBoxes, entropy: Entropy) -> list[int] | None:
@@ -347,7 +347,7 @@ def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int,
     """A uniform point of the outer box that is not in the inner one.
 
     The difference is cut into slabs: in slab i the coordinates before i lie in the inner box, coordinate i does not,
-    and those after it lie anywhere in the outer one. Inside a slab the point is one uniform integer, taken apart.
+    and those after it lie anywhere in the outer one. Inside a slab the point is decoded from one uniform integer.
     """
     if inner is None:
         return [a + entropy.below(b - a + 1) for a, b in outer]
@@ -372,12 +372,12 @@ def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int,
 
 
 def median_room(rows: int, moves: int = 1) -> int:
-    """How many people may change before a median of so many rows comes to their end, m rows each: at least -1."""
+    """How many people, with m rows each, may change before the median reaches an end of the rows: at least -1."""
     return ((rows + 1) // 2 - 1) // moves
 
 
 def median_boxes(rows: NDArray[np.float64], given: tuple[Lattice, int], moves: int = 1) -> Boxes:
-    """The boxes that the vector of the columns' medians is drawn from, on a lattice and with so many steps.
+    """The boxes that the vector of the columns' medians is drawn from, on a lattice and with a number of steps.
 
     **Reach.** Replacing one row moves each median by at most one rank, so the product of the columns' intervals
     [x(r - mk), x(r + mk)] is a reach of the vector, where one person replaces up to m rows: each axiom holds coordinate
@@ -399,13 +399,13 @@ class WeightedCandidates(Generic[Key]):
     numbers up to a public K that moves by at most 1 between neighbours. Let ρ be a rational with e^(-ε/2) ≤ ρ < 1.
     Drawing y with probability proportional to p(y)·ρ^s(y) is ε-differentially private and of bounded range ε
     (`uptack.privacy.loss.BoundedRange`): each weight, and so their sum, changes by a factor of at most 1/ρ. Then all
-    candidates of score K are told as one, ⊥: post-processing. ∎
+    candidates of score K are reported as one, ⊥: post-processing. ∎
 
     So only candidates of a lower score need be listed. The rest weighs ρ^K·(1 - Σp of those), whatever it consists of.
     The draw is exact (`uptack.noise.coins`).
 
     `rest` is Σp of the candidates that are not listed, each of score `most`, K; 0 where all are listed. `logs` are the
-    logarithms of the weights, where they have been worked out before.
+    logarithms of the weights, if they are known already.
     """
 
     keys: Sequence[Key]
@@ -442,7 +442,7 @@ class WeightedDraw(Mechanism[WeightedCandidates[Key], Key | None]):
 
     @staticmethod
     def of(epsilon: Fraction, rows: int = 1) -> WeightedDraw[Any]:
-        """The draw that costs ε where one person moves scores by at most so many steps."""
+        """The draw that costs ε if one person moves scores by at most `rows` steps."""
         return WeightedDraw(inverse_loss(epsilon), decay(epsilon / rows))
 
     def draw(self, value: WeightedCandidates[Key], entropy: Entropy) -> Key | None:

@@ -5,13 +5,13 @@ before the proposal may fail, reply only if A + z ≥ 1 + t, z integer Laplace n
 integer with P(z ≥ t) ≤ δ. *Release* T(D) with Laplace noise for a sensitivity of b.
 
 Draw first, look second: A + z ≥ 1 + t says A > k with k = t - z, that is, the proposal holds on interval k of the
-reach. So z is drawn before the data are read, one interval is looked at, and there is no search for A.
+reach. So z is drawn before the data are read, one interval is computed, and there is no search for A.
 
 **Theorem.** Let the proposal be a property of intervals that holds for each interval inside one for which it holds. By
 the axioms of a reach A changes by at most one between neighbours, so the test is ε_test-private. If T(D) and T(D') are
 not within b of each other for some neighbour D', the proposal fails on interval 1, A ≤ 1, and passing has probability
 at most δ. Otherwise the release is ε_answer-private. Together: (ε_test + ε_answer, δ). Several proposals tried in order
-are a cascade; what it costs is said by the loss tree.
+are a cascade, whose cost follows from the loss tree.
 
 Two kinds of proposal: the *diameter* of the interval is at most b; or, as in the papers, the interval lies in one bin
 of a *grid* of width b, tried with several shifts of the grid. The diameter needs no shifts, and passes with fewer rows.
@@ -45,7 +45,7 @@ Index = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Proposal:
-    """A bound on how far the answer moves between neighbours, how to see it on an interval, and what it may spend.
+    """A bound on how far the answer moves between neighbours, how to test it on an interval, and its budget.
 
     `cutoff` replaces t where a paper fixes it; its test must then state the δ that follows.
     """
@@ -72,7 +72,7 @@ class Proposal:
 
 
 def diameter(bound: float) -> Holds:
-    """The interval is at most so long."""
+    """The interval is at most `bound` long."""
     return lambda low, high: high - low <= bound
 
 
@@ -83,7 +83,7 @@ def ratio(bound: float) -> Holds:
 
 
 def same_bin(index: Index) -> Holds:
-    """Both ends lie in one bin. Bins are where a function that keeps order has one value."""
+    """Both ends lie in one bin. A bin is where a monotone function is constant."""
     return lambda low, high: index(low) == index(high)
 
 
@@ -127,7 +127,7 @@ def log_grid(width: float, shift: Fraction) -> Index:
 
 @dataclass(frozen=True)
 class TestedValue:
-    """What comes after a test that passed: a value, and the law of its noise."""
+    """The value after a test that passed, and the law of its noise."""
 
     value: float
     noise: Noise

@@ -14,7 +14,7 @@ of them. *Proof.* A row that is replaced within a bin moves one G up by 1 and an
 leaves E as it is. A row that goes from one bin to another moves one G by 1 in each of them, so V and |E| by at most 2
 in each. The minimum moves no more than the larger of its two sides. So the sum of the exponents over all bins moves by
 at most 4. With g rows, the product of the weights and the product of their sums change by a factor of at most q^(-4g)
-≤ e^(ε/2) each. The sizes of bins are used, but nowhere told. ∎
+≤ e^(ε/2) each. The sizes of bins are used, but not released. ∎
 
 **Bounded range.** All vectors together have bounded range ε: with s the sum of the exponents over all bins, ln(P/P') =
 (s' - s)·ln(1/q) plus a number that does not depend on the vectors, and |s' - s| ≤ 4g. So the log-ratio lies in an
@@ -283,7 +283,7 @@ class FloatSums:
         return 2 * self.log_q * np.maximum(-moved if self._up else moved, 0.0)
 
     def _empty(self, rows: int) -> float:
-        """The logarithm of the weight of gaps without rows, where so many were aimed at: a move down by as many."""
+        """The logarithm of the weight of gaps without rows, where `rows` were the target: a move down by as many."""
         return 4 * self.log_q * rows if self._up else 0.0
 
     @cached_property

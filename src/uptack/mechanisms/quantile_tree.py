@@ -38,10 +38,10 @@ from uptack.mechanisms.inverse_sensitivity import FAILURE, inverse_loss, steps_n
 from uptack.mechanisms.quantile_chain import Bin, Chain, ChainDraw, Integers, chain_decay
 
 FEW = 14
-"""Up to so many quantiles a single chain is best."""
+"""Up to this many quantiles a single chain is best."""
 
 WIDEST = 17
-"""A node splits its bin into at most so many."""
+"""The most bins that a node splits its bin into."""
 
 
 class RankedRows(Protocol):
@@ -144,7 +144,7 @@ class Tree:
         return [0, *(2 * rank - 1 for rank in self.ranks), 2 * self.n]
 
     def steps(self, tier: Tier, targets: int, candidates: int) -> int:
-        """K of a node with so many targets among so many candidates, in rows."""
+        """K of a node with these numbers of targets and candidates, in rows."""
         needed = steps_needed(tier.epsilon, max(candidates, 1) ** targets, self.failure)
         return self.rows_per_person * needed + self.slack * targets
 
@@ -209,7 +209,7 @@ def _between(low: int, high: int, parts: float) -> tuple[int, ...]:
 
 
 def _root(ranks: Sequence[int], n: int, wanted: Sequence[int], least: int) -> tuple[int, ...]:
-    """Those of the wanted targets that keep so many rows from each other and from the ends; one at the least."""
+    """Those of the wanted targets that are at least this many rows from each other and from the ends; at least one."""
     kept: list[int] = []
     for j in wanted:
         before = ranks[kept[-1] - 1] if kept else 0

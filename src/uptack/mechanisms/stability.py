@@ -47,7 +47,7 @@ from uptack.table.values.kinds import canonical
 T = TypeVar("T")
 HOW = "distance to instability"
 RELIABLE = Fraction(19, 20)
-"""What "enough for a reply" means: the chance that the noise lets it through."""
+"""The probability of a reply at the distance that is called enough."""
 GAP_MOVES = {"add/remove": 1, "substitute": 2}
 """How far one row moves the lead of the first over the second: a replaced vote leaves one and goes to the other."""
 
@@ -96,13 +96,13 @@ class StabilityTest(Mechanism[tuple[T, int], T | None]):
         return stable if distance + self.law.sample(entropy=entropy) >= self.cutoff else None
 
     def spent(self, output: T | None) -> loss.Loss:
-        """Where there is no value, none was released."""
+        """If no value was released, its cost was not spent."""
         return loss.Unit(self._test, None) if output is None else self.loss
 
     def price(self, value: tuple[T, int], other: tuple[T, int], output: T | None) -> float:
         """How far the distance moves, over the scale of the noise."""
         (one, far), (two, near) = value, other
-        if repr(one) != repr(two) and max(far, near) > 0:  # 0.0 and -0.0 are equal, and told apart by a reader
+        if repr(one) != repr(two) and max(far, near) > 0:  # 0.0 and -0.0 are equal, but a reader can distinguish them
             raise AssumptionFailed("a neighbour has another value at a distance above 0")
         if not self.law.exact_tail(self.cutoff) <= Fraction(self._test.delta):
             raise AssumptionFailed("an unstable value passes with a probability above δ")
@@ -163,9 +163,9 @@ class Winner(NamedTuple):
 def outcome(value: Any) -> Hashable:
     """A result of a function in its canonical form; TypeError where it is not hashable, or NaN.
 
-    Results that are equal to Python and are told apart by a reader, as True, 1 and 1.0 are, or datetimes in two zones,
-    would say which row came first: see `uptack.table.values.kinds.canonical`. A truth value stays one; `winner` tells
-    it from 1.
+    Results that Python calls equal but a reader can distinguish, such as True, 1 and 1.0, or datetimes in two zones,
+    would reveal which row came first: see `uptack.table.values.kinds.canonical`. A truth value stays one, and `winner`
+    distinguishes it from 1.
     """
     hash(value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value)
     if canonical(value) is None and value is not None:

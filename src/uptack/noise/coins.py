@@ -136,7 +136,7 @@ def _outcome(weights: Weights, drawn: int, bits: int) -> int | None:
 
     It is the first i with U·S < C_i, for the sums C_i = w_0 + ... + w_i and their last, S. U is in [d, d + 1]/2^bits,
     so i is it if C_j ≤ d·S/2^bits for all j < i, and (d + 1)·S/2^bits ≤ C_i. The last one needs no second test: U < 1.
-    With ever more digits U is told from every share, unless it equals one, which has probability 0.
+    With enough digits U differs from every share, unless it equals one, which has probability 0.
     """
     sums = list(itertools.accumulate(weights()))
     unit = sums[-1] * arb(2) ** -bits

@@ -35,7 +35,7 @@ def _uniforms(drawn: list[int], bits: int) -> list[arb]:
 
 
 def nearest_integers(transform: Transform, uniforms: int, entropy: Entropy) -> list[int]:
-    """The integers nearest to `transform(u)`, for u a vector of so many independent uniform reals in (0, 1)."""
+    """The integers nearest to `transform(u)`, for a vector u of independent uniform reals in (0, 1)."""
     bits, drawn = 0, [0] * uniforms
     while True:
         fresh = entropy.bytes(16 * uniforms)

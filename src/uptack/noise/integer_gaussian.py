@@ -144,13 +144,13 @@ class IntegerGaussian(IntegerLaw):
         return Real(lambda: tail(k) if k >= 1 else 1 - tail(1 - k))
 
     def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
-        """That of Gaussian noise of so many times the length of the move (Balle and Wang 2018), in floats."""
+        """That of real Gaussian noise, in units of the length of the move (Balle and Wang 2018), in floats."""
         length = math.sqrt(sum(step * step for step in move))
         return real_gaussian_price(math.sqrt(float(Fraction(self.variance))) / length, delta) if length else 0.0
 
 
 def real_gaussian_price(multiplier: float, delta: Fraction) -> float:
-    """The ε of real Gaussian noise of so many times the move, at this δ, in floats."""
+    """The ε of real Gaussian noise at this δ, in floats, with its standard deviation in units of the move."""
     from scipy.special import log_ndtr, ndtr
 
     half, wanted = 0.5 / multiplier, float(delta)

@@ -198,7 +198,7 @@ class Grid:
             return np.asarray(np.rint(np.nan_to_num(np.ldexp(x, -self.exponent))))
 
     def values(self, steps: Floats) -> Floats:
-        """The floats nearest to so many steps; beyond the floats, the largest one."""
+        """The floats nearest to these numbers of steps; the largest float if they are beyond it."""
         with np.errstate(over="ignore"):
             return np.asarray(np.nan_to_num(np.ldexp(steps, self.exponent)))
 

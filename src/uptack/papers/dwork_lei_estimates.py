@@ -35,7 +35,7 @@ LEAST_EPSILON = Fraction(1, 10**9)
 LEAST_N = 3
 """From here on ln n is above 1."""
 ROUNDING = 1 + 1e-12
-"""What floats may take off a scale and the bound that is worked out from it."""
+"""The rounding error of a scale in floats, and of the bound that follows from it."""
 TOO_LARGE = Advice(other="values of a size below 1e300, a larger kappa or delta=1e-6")
 
 
@@ -103,7 +103,7 @@ def M(
     second moved by half a bin, each with a test as in S; the answer is the median plus Lap(h/ε).
 
     **Theorem.** (4ε, 4δ')-differentially private under SUBSTITUTE, for any data, with S's δ'. With an s that does not
-    depend on the data (2ε, 2δ'); an s that was worked out from the data has no guarantee here. Where S gave ⊥ so does
+    depend on the data (2ε, 2δ'); an s that was computed from the data has no guarantee here. Where S gave ⊥ so does
     M, at S's cost. (In print 6ε.)
 
     >>> from uptack import SeededEntropy

@@ -43,7 +43,7 @@ def R_S(
     least squares estimate, a singular one the shortest; M is run on the m estimates of each coefficient.
 
     **Theorem.** (4pε, 4pδ')-differentially private under SUBSTITUTE, for any data, with M's δ'. (In print 6pε, and a
-    block that is singular is not spoken of: leaving it out would make m depend on the data.)
+    singular blocks are not mentioned: leaving them out would make m depend on the data.)
 
     The design is D_x as it is: add a column of ones for an intercept.
 

@@ -31,7 +31,7 @@ from uptack.table.values.entrance import column
 
 BUILT_IN = ("mode", "median")
 LIMIT = 100_000
-"""The most subsamples that A_samp takes without being told to."""
+"""The most subsamples that A_samp takes unless `limit` allows more."""
 
 WORD = 1 << 32
 
@@ -178,7 +178,7 @@ def A_samp(
         return made
     print(made, file=sys.stderr)
     if made.m > most:
-        way = f"limit={made.m:,}, so many runs of f, or uptack.stable_value, which takes {made.blocks:,} of them"
+        way = f"limit={made.m:,}, with as many runs of f, or uptack.stable_value, with {made.blocks:,} runs"
         return NoReply(Privacy(0), "A_samp", None, Advice(other=way), bits.private)
     parts = Account.elsewhere("A_samp", bits).toss(lambda entropy: _subsamples(made, entropy, progress))
     if parts is None:

@@ -1,6 +1,4 @@
-"""Tight composition of a whole session: privacy loss distributions, or zCDP.
-
-Privacy loss distributions on a grid, and what many of them come to together: tails are as exact as the middle.
+"""Tight composition of many losses: privacy loss distributions on a grid, or zCDP. Tails are as exact as the middle.
 
 A *loss distribution* has the probability p(x) of each loss x, a multiple of a step, and the rest of 1 at x = ∞. It
 stands for two laws P and P' with P(y)/P'(y) = e^x, where y is of P. Independent losses add up, and at a given ε
@@ -94,17 +92,17 @@ class Losses:
         return weights / total, highest + math.log(total)
 
     def spectrum(self, tilt: float, size: int) -> Spectrum:
-        """The transform of the tilted law on a circle of so many steps."""
+        """The transform of the tilted law on a circle of `size` steps."""
         around = np.bincount(self.places.astype(np.int64) % size, self._tilted(tilt)[0], minlength=size)
         return np.fft.rfft(around)
 
 
 Many = Sequence[tuple[Losses, int]]
-"""Independent losses, each so many times."""
+"""Independent losses, each with its number of repetitions."""
 
 
 def bounded_range(steps: int, step: float = STEP) -> Losses:
-    """The losses of a bounded range of so many steps.
+    """The losses of a bounded range of this many steps.
 
     **Theorem.** Bounded range ε is (x, δ(x))-private with δ(x) = (1 - e^((x-ε)/2))²/(1 - e^-ε) for all -ε ≤ x ≤ ε.
     *Proof.* Let the log-ratio lie in [t - ε, t]. δ is the mean of the convex function (r - e^x)₊ of the ratio r under

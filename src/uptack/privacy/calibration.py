@@ -109,12 +109,12 @@ def excess(price: Fraction, budget: Fraction) -> float:
 def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction, bits: int) -> Fraction:
     """The number on a grid of 2^bits steps from `fits` towards `fails` that is the last with over(x) ≤ 0.
 
-    It is what so many halvings would find for a monotone function. Here the next place to look at is interpolated, on a
-    logarithmic scale, where prices are nearly straight lines. An end that stays twice gets half its weight
-    ("Illinois"), and one that stays for longer makes it a halving: prices may jump. About three looks do for ten bits,
-    and ten for forty. If not even `fits` fits, it is returned.
+    Bisection with `bits` steps would find the same number for a monotone function. Here the next point is interpolated
+    on a logarithmic scale, on which prices are nearly linear. An end that stays twice gets half its weight
+    ("Illinois"), and one that stays longer causes a bisection, since prices may jump. Ten bits take about three
+    evaluations, and forty about ten. If not even `fits` fits, it is returned.
 
-    Nobody looks at `fails`, which is not on the grid. What is over there is guessed from the slope so far, at first 1.
+    `fails` is not on the grid and is not evaluated. Its excess is extrapolated with the slope so far, at first 1.
     """
     step, low, high, stays = (fails - fits) / (1 << bits), 0, 1 << bits, 0
     at_low = over(fits)

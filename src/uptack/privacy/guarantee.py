@@ -401,7 +401,7 @@ def whose(relation: Adjacency, noun: str = "row") -> str:
         return f"Each person is protected with all their rows (those with the same {ids}). The number of people {size}."
     if relation.rows_per_person > 1:
         most = relation.rows_per_person
-        return f"Each person with at most {most:,} rows is protected. That nobody has more rows is taken for granted."
+        return f"Each person with at most {most:,} rows is protected. This assumes that nobody has more rows."
     if noun in PEOPLE:
         return f"Each row is one {noun}, who is protected."
     return f"Each {noun} is protected. People with several rows are less protected than ε suggests."
@@ -427,8 +427,8 @@ def promise(privacy: Privacy) -> str:
     whom = "all rows of one person" if relation.person else "one row" if one_row(relation) else "one person's rows"
     change = "Changing" if relation.size_is_public else "Adding or removing"
     delta = f", δ = {short(privacy.delta)}" if privacy.delta else ""
-    said = f"(ε = {short(privacy.epsilon)}{delta})"
-    text = f"{change} {whom} changes the probability of any result by at most a factor of {times} {said}."
+    values = f"(ε = {short(privacy.epsilon)}{delta})"
+    text = f"{change} {whom} changes the probability of any result by at most a factor of {times} {values}."
     if privacy.epsilon <= WEAK:
         return text
     caught = math.ceil(100 * privacy.power(0.05))

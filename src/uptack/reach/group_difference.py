@@ -29,7 +29,7 @@ class Difference(IntervalByInterval):
     rank each: for {0, 10, 20} and {0, 10, 20, 30}, let 20 go over and become 100. So with `together` both sides move by
     m: [a(r - m) - b(s + m), a(r + m) - b(s - m)].
 
-    Ranks may be worked out from the true sizes where these are secret: the score of a quantile still moves by at most
+    Ranks may be computed from the true sizes if these are secret: the score of a quantile still moves by at most
     one where a row comes or goes (`uptack.statistics.statistic.measured`), and so does its interval.
 
     A difference of floats is rounded correctly, which keeps order; +inf less +inf counts as -inf in the lower end and

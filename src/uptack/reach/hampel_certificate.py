@@ -11,7 +11,7 @@ d = (b - c)/‖b - c‖, and let φ(b) be the least g·d over the subgradients g
 
 **What is computed** is the same of other terms. With w_i = u_i up to 3.1·2^-36, in integers of 2^-36 and ‖w_i‖ ≤ 1,
 row i adds f_i(b) = ±w_i·d where the sign of its residual is sure, and -P_i with |u_i·d|, |w_i·d| ≤ P_i ≤ 1 where it is
-in doubt. What is sure, and P_i, are worked out in floats from this row and the cell alone, by operations on single
+in doubt. What is sure, and P_i, are computed in floats from this row and the cell alone, by operations on single
 numbers (a matrix product may round a row otherwise beside other rows). Let Φ(C) = max(0, least Σf_i on the boundary).
 
 **Theorem.** (a) φ(b) ≥ Φ(C) - 3.1·2^-36·n at every b if Φ(C) > 0; (b) an added or removed row moves Φ(C) by at most 1;
@@ -67,7 +67,7 @@ BATCH = 64
 """Boxes that are looked at together."""
 
 CHUNK = 1 << 16
-"""Sums of so many integers of 36 bits are exact in floats."""
+"""Sums of up to this many integers of 36 bits are exact in floats."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Hyperplanes:
         return max(self._least(cell, np.inf, 0.0), 0.0)
 
     def holds(self, cell: GridCell, rows: float) -> bool:
-        """Whether the certificate is at least so many rows: the search ends as soon as that is known."""
+        """Whether the certificate is at least this many rows. The search ends as soon as that is known."""
         return rows <= 0 or self._least(cell, rows, rows) >= rows
 
     def _least(self, cell: GridCell, least: float, stop: float) -> float:

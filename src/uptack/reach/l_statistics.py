@@ -49,7 +49,7 @@ class LStatistic:
 
     @classmethod
     def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
-        """The statistic of a column, ready for so many steps."""
+        """The statistic of a column, ready for this many steps."""
         selected = as_column("x", x, MEASURED).order(cls.windows(segments, steps, rows_per_person))
         return cls(selected, segments, rows_per_person)
 

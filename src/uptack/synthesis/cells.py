@@ -7,6 +7,7 @@ Times and durations are ticks (`uptack.table.values.times`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -16,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.labels import label
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import LARGEST, Kind
-from uptack.table.values.times import DAY, SECOND, TIMED, Form, parse_time
+from uptack.table.values.times import DAY, FIRST, LAST, SECOND, TIMED, Form, parse_time
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -65,14 +67,19 @@ def numbers(labels: Sequence[Hashable], kind: Kind) -> tuple[Values, Mask]:
     if kind == "number":
         floats = np.array([np.nan if value is None else value for value in labels], np.float64)
         return np.clip(floats, -LARGEST, LARGEST) + 0.0, ~np.isnan(floats)
-    whole: list[Any] = [_tick(value) if isinstance(value, date | timedelta) else value for value in labels]
-    there = np.array([value is not None for value in whole], bool)
-    return np.array([min(max(int(value or 0), LEAST), MOST) for value in whole], np.int64), there
+    plain: list[Any] = [_tick(value) if isinstance(value, date | timedelta) else value for value in labels]
+    there = np.array([value is not None for value in plain], bool)
+    return np.array([min(max(int(value or 0), LEAST), MOST) for value in plain], np.int64), there
 
 
 def _tick(value: Any) -> int | None:
     found = parse_time(value)
     return None if found is None else found.ticks
+
+
+def whole(x: Values) -> NDArray[np.int64]:
+    """Floats that are whole numbers as integers of 64 bits, the nearest that these have."""
+    return np.clip(x, -(2.0**63), np.nextafter(2.0**63, 0)).astype(np.int64)
 
 
 def row_numbers(field: Field) -> tuple[Values, Mask]:
@@ -83,8 +90,8 @@ def row_numbers(field: Field) -> tuple[Values, Mask]:
     values, missing = field.numbers()
     if field.kind == "number":
         return np.clip(values, -LARGEST, LARGEST) + 0.0, ~np.isnan(values)
-    whole = np.minimum(values, np.uint64(MOST)).astype(np.int64) if values.dtype == np.uint64 else values
-    return whole, np.ones(whole.size, bool) if missing is None else ~missing
+    signed = np.minimum(values, np.uint64(MOST)).astype(np.int64) if values.dtype == np.uint64 else values
+    return signed, np.ones(signed.size, bool) if missing is None else ~missing
 
 
 def keys_of(x: Values) -> NDArray[np.uint64]:
@@ -187,6 +194,21 @@ class ColumnCells:
             middle = ends[:-1] / 2 + ends[1:] / 2
         return np.lexsort((cells < self.inner, np.r_[self.atoms.astype(np.float64), middle]))
 
+    def labels(self, form: Form | None) -> list[str]:
+        """What each cell holds, in words: a value, an interval, other categories, missing values."""
+
+        def text(value: Any) -> str:
+            shown = value if form is None else form.show(float(value))
+            return f"{shown:.6g}" if isinstance(shown, float) else str(shown)
+
+        if not self.ordered:
+            return [*map(label, self.atoms), OTHER, "missing"]
+        atoms = [text(value) for value in np.asarray(self.atoms).tolist()]
+        ends = [text(edge) for edge in self.edges.tolist()]
+        between = [f"{low} to {high}" for low, high in itertools.pairwise(ends)]
+        outer = [f"below {ends[0]}", *between, f"from {ends[-1]}"] if ends else ["other"]
+        return [*atoms, *outer, "missing"]
+
     def possible(self) -> Mask:
         """Which cells can hold a value at all: an interval needs a multiple of the step that is no atom."""
         found = np.ones(self.size, bool)
@@ -194,6 +216,9 @@ class ColumnCells:
             found[self.inner] = self.kind != "boolean"
             return found
         found[self.inner] = self.edges.size > 0
+        if self.kind == "time":  # none are before the year 1 or after 9999
+            ends = np.r_[-np.inf, self.edges, np.inf]
+            found[self.inner : -1] &= (ends[1:] > FIRST) & (ends[:-1] <= LAST)
         for i in range(1, len(self.edges) if self.step else 0):
             points = self._points(i)
             found[self.inner + i] = points is None or points.size > 0
@@ -207,7 +232,7 @@ class ColumnCells:
             return None
         points = self._multiple(np.arange(low, high))
         if len(self.atoms) and self.atoms.dtype.kind == "i":
-            points = np.clip(points, -(2.0**62), 2.0**62).astype(np.int64)
+            points = whole(points)
         return np.setdiff1d(points, self.atoms)
 
     def _multiple(self, times: Floats) -> Floats:
@@ -229,8 +254,8 @@ class ColumnCells:
             rows = np.flatnonzero(cells == cell)
             even = rng.permutation((np.arange(rows.size) + rng.random()) / rows.size)
             drawn = self._inside(int(cell) - self.inner, even)
-            out[rows] = drawn if self.kind == "number" else np.clip(drawn, -(2.0**62), 2.0**62).astype(np.int64)
-        return out, missing
+            out[rows] = drawn if self.kind == "number" else whole(drawn)
+        return np.clip(out, FIRST, LAST) if self.kind == "time" else out, missing
 
     def _inside(self, i: int, u: Floats) -> Values:
         """Values in interval i, at shares u of it."""

@@ -30,6 +30,9 @@ Codes = NDArray[np.int64]
 
 COARSER = 0.05
 """The share of rows that a finer step must explain to be chosen."""
+FINER = 0.5
+"""Log-odds against each further step of the level of buckets. Where few rows are left for them, all levels have nearly
+the same score, and at most of them no bucket passes."""
 PARTS = 4
 """Bits by which a frequent bucket is split, at most, into parts of at least so many standard deviations."""
 ROUNDS = 4
@@ -164,11 +167,12 @@ def _buckets(
     """Edges of frequent buckets and of their parts, how many bits are cut off, and the buckets.
 
     At the right level half of the units are among the first of their bucket that the cutoff takes, or half of `most` if
-    there are more of them. min(Σ min(c, cutoff), most) over buckets moves by at most the units of a person who is
-    added, removed or replaced.
+    there are more of them; of levels that are as good, a coarse one. min(Σ min(c, cutoff), most) over buckets moves by
+    at most the units of a person who is added, removed or replaced.
     """
     half = math.floor(min(rest, KEYS) * budget.step / 2)
-    scores = [-abs(counted.shown(level) - half) for level in LEVELS]
+    finer = FINER * budget.odds(budget.most, shares.level / 2)
+    scores = [-abs(counted.shown(level) - half) - math.floor(finer * place) for place, level in enumerate(LEVELS)]
     level = LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
     if level > counted.level:  # with a probability of e^-(some hundred): such fine buckets were not held
         _, counted = column.table.field_sums(Columns([column]), Scans((replace(scan, finest=level, most=None),)))

@@ -164,6 +164,11 @@ def cutoff(law: IntegerGaussian, most: int, failure: Fraction) -> int:
     return least(lambda t: t > most and bool(passing(t) <= failure))
 
 
+def _bounded_range(rho: Fraction) -> Fraction:
+    """The largest ε with ε²/8 ≤ ρ, of 60 bits after the point."""
+    return Fraction(math.isqrt(math.floor(8 * rho * 4**60)), 2**60)
+
+
 def short(rho: float | Fraction) -> Fraction:
     """A ρ rounded down to a rational with few digits."""
     return Fraction(math.floor(Fraction(rho) * 2**64), 2**64)
@@ -217,8 +222,12 @@ class RhoBudget:
     def choose(self, scores: Sequence[int], moves: int, rho: Fraction) -> int:
         """The place of a high score, for a price of ρ = ε²/8. Scores move by at most `moves` units."""
         self.left -= rho
-        epsilon = Fraction(math.isqrt(math.floor(8 * rho * 4**60)), 2**60)
+        epsilon = _bounded_range(rho)
         return self.account.draw(ScoredChoice(BoundedRange(epsilon), epsilon / (2 * moves)), tuple(scores))
+
+    def odds(self, moves: int, rho: Fraction) -> float:
+        """By how many units scores of such a choice differ if one is e times as likely as the other."""
+        return float(2 * moves / _bounded_range(rho))
 
     def _pay(self, rho: Fraction, failure: Fraction = Fraction(0)) -> Zcdp:
         self.left -= rho

@@ -14,8 +14,9 @@ Mask = NDArray[np.bool_]
 
 SIZES = (32, 16, 8, 4, 2)
 """Groups of a column in a two-way table, at most."""
-SURE, MISSING = 3.0, 4.5
-"""Standard deviations above 0 from which on a cell that need not exist does: any cell, and that of missing values."""
+SURE, RUN, FAR = 3.0, 3.5, 4.5
+"""Standard deviations above 0 from which on cells that need not exist do: a gap or other categories, a run of cells of
+a tail, and what looks wrong if it is noise: a single cell of a tail, or missing values."""
 LEAST = 1e-6
 """Rows that a group has at least, so that nothing is divided by 0."""
 
@@ -55,13 +56,14 @@ class Margin:
     def _live(self, noisy: Floats, sigma: Floats, solid: Codes) -> Mask:
         cells = self.cells
         live = (np.arange(cells.size) < cells.inner) | (noisy > SURE * sigma)
-        live[-1] = noisy[-1] > MISSING * sigma[-1]
-        live[solid] = True
+        live[-1] = noisy[-1] > FAR * sigma[-1]
         possible = cells.possible()
         for tail in cells.tails():
+            live[tail] = noisy[tail] > FAR * sigma[tail]
             tail = tail[possible[tail]]
             run = np.cumsum(noisy[tail]) / np.sqrt(np.cumsum(sigma[tail] ** 2))
-            live[tail[: 1 + np.argmax(run)] if run.size else tail] |= bool(run.max(initial=0) > SURE)
+            live[tail[: 1 + np.argmax(run)] if run.size else tail] |= bool(run.max(initial=0) > RUN)
+        live[solid] = True
         live &= possible
         if not live.any():  # all rows are others, or missing
             live[cells.inner if possible[cells.inner] and not cells.ordered else -1] = True

@@ -235,13 +235,14 @@ def _drawn(
     """Rows with the fitted tables, and how far their tables may be from the true ones. Sees released numbers only."""
     groups = draw([margin.margin for margin in margins], fit.tree, fit.tables, rows, rng)
     held, missing, singles, scale = {}, {}, [], total / max(rows, 1)
-    for margin, group in zip(margins, groups, strict=True):
+    for column, margin, group in zip(columns, margins, groups, strict=True):
         cells = margin.spread(group, rng)
         held[margin.name], missing[margin.name] = margin.cells.values(cells, rng)
         counts = np.bincount(cells, minlength=margin.cells.size) * scale
         distance = distance_bound(counts, margin.noisy, margin.sigma, total)
         status = "⊥" if margin.empty else "measured"
-        pictures = tuple(margin.noisy.tolist()), tuple(counts.tolist())
+        order, labels = [*margin.cells.order().tolist(), margin.cells.size - 1], margin.cells.labels(column.form)
+        pictures = (tuple(side[i] for i in order) for side in (margin.noisy.tolist(), counts.tolist(), labels))
         singles.append(ColumnFit(margin.name, margin.sigma, distance, status, *pictures))
     pairs = []
     for one in fit.measured:

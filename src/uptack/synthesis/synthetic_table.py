@@ -48,7 +48,8 @@ def distance_bound(counts: NDArray[Any], noisy: NDArray[Any], sigma: float, tota
 class ColumnFit:
     """A column: the noise of each count of its cells, in rows, the distance bound, and whether anything is known.
 
-    `private` are the noisy counts of its cells, `synthetic` those of the synthetic rows, brought to the same size.
+    `private` are the noisy counts of its cells, from low to high, `synthetic` those of the synthetic rows, brought to
+    the same size, and `labels` say what a cell holds.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ColumnFit:
     status: str
     private: tuple[float, ...]
     synthetic: tuple[float, ...]
+    labels: tuple[str, ...]
 
     @property
     def cells(self) -> int:

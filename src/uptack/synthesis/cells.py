@@ -230,7 +230,7 @@ class ColumnCells:
         low, high = np.ceil(self.edges[i - 1 : i + 1] / self.step - 1e-9)
         if not high - low <= LISTED:
             return None
-        points = self._multiple(np.arange(low, high))
+        points: Values = self._multiple(np.arange(low, high))
         if len(self.atoms) and self.atoms.dtype.kind == "i":
             points = whole(points)
         return np.setdiff1d(points, self.atoms)

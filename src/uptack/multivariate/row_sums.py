@@ -197,7 +197,7 @@ class Sample:
         return [total * Fraction(1, unit.most) for total in totals] if unit.weighted else totals
 
     def pairs(self, step: PairStep, slots: int | None, account: Account, most: int = MOST) -> list[Whole]:
-        """The same over random disjoint pairs of rows, so many at most. The step must not mind which row is first.
+        """The same over random disjoint pairs of rows, so many at most. The step must be symmetric in the two rows.
 
         Without `slots` the number of rows is public: a random half is paired with the other one. Rows without all their
         values leave their pair empty. With `slots`, each row with all its values chooses one of so many by itself, and
@@ -309,7 +309,7 @@ def summed(step: Step, width: int, rows: Floats, weights: Weights = None) -> lis
 
 
 def added(parts: Iterable[Sequence[Whole]]) -> list[Whole]:
-    """The sums of integers, as Python's own, which have no largest."""
+    """The sums of integers, as arbitrary-precision integers."""
     totals: list[Whole] = []
     for part in parts:
         new = [exact(one) for one in part]

@@ -1,8 +1,8 @@
 """A scale and a centre for every column, all of them in one private draw each: then columns are of like size.
 
 **Scales.** Rows are paired at random, and |x_i - x_j| is rounded to a power of two. The scale is the median of those
-that are not 0. A row is in at most one pair (`uptack.multivariate.row_sums`), so by the lemma of `uptack.multivariate.
-levels` one row moves the score of every power by at most 1.
+that are not 0. A row is in at most one pair (`uptack.multivariate.row_sums`), so by the lemma of
+`uptack.multivariate.private_sums` one row moves the score of every power by at most 1.
 
 *Columns that are nearly always constant* have few pairs that differ, N of them, and no scale to be found. With a public
 number m, "no scale" is the topmost level, in interval k if and only if k ≥ N - m; other levels are in none with

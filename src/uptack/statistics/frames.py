@@ -289,8 +289,7 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
         return plan.left_out >= int(NATS / (plan.anchor * plan.per_row))
 
     sure = least_n(surest)
-    known = not question.size_is_secret and n >= sure
-    return Advice(n=None if known else sure, other=OTHER)
+    return Advice(n=None if n >= sure else sure, other=OTHER)  # n is public, or a noisy one that was released
 
 
 def drawn_frame(

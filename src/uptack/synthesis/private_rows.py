@@ -130,7 +130,7 @@ def synthetic(
     >>> ward = {"age": age, "smokes": age % 4 == 0}
     >>> made = synthetic(ward, epsilon=1, delta=1e-6, entropy=SeededEntropy(1)).value
     >>> made, int(np.median(made.columns["age"])), round(float(made.columns["smokes"].mean()), 2)
-    (SyntheticTable(20,000 rows of age, smokes), 39, 0.25)
+    (SyntheticTable(20,000 rows of age, smokes), 40, 0.25)
     """
     checks.inside_unit("delta", delta, "Values that nobody listed need δ > 0, such as 1e-6.")
     account = Account.open(

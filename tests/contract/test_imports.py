@@ -46,7 +46,7 @@ ALLOWED = {
     "ledger": GROUND | {"display", "privacy"},
     "session": GROUND | KERNEL | {"discrete", "display", "grouping", "ledger", "statistics"},
     "report": GROUND | KERNEL | {"discrete", "display", "kernels", "session", "statistics"},
-    "wire": GROUND | {"registry", "session"},  # requests and answers as JSON
+    "wire": GROUND | {"registry", "session", "table"},  # requests and answers as JSON, and as people type them
     "client": GROUND | {"display", "noise", "privacy", "registry", "release", "session", "table", "wire"},
     "server": GROUND | KERNEL | {"display", "kernels", "ledger", "report", "session", "wire"},
     "samples": {"errors"},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import numpy as np
 
-from uptack.cli.command_values import EXACT, MISSING, narrow, pairs, stacked
+from uptack.cli.command_values import EXACT, MISSING, pairs, stacked
 from uptack.display.numbers import number, plain, words
 from uptack.display.tabular import aligned
 from uptack.errors import InvalidArgument, NoInterval
@@ -30,6 +30,7 @@ from uptack.session import open as open_session
 from uptack.session.requests import Made
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
+from uptack.wire.text_values import condition
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -149,7 +150,7 @@ def open_source(path: str, options: dict[str, Any]) -> Iterator[Session]:
             session = _session(data, own)
         _show_inferred(session, data, own)
         for text in own["where"]:
-            session = narrow(session, text)
+            session = session.where(condition(session, text, "--where"))
         yield session
 
 

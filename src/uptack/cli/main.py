@@ -79,7 +79,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in sections: where to start, releases by topic, ledgers and the rest."""
-        from uptack.cli.release_commands import SECTIONS
+        from uptack.registry.declaration import SECTIONS
 
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *SECTIONS.values(), LEDGERS)}
         for name in self.list_commands(ctx):

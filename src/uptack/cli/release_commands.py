@@ -8,25 +8,16 @@ from typing import Any
 import click
 
 from uptack.cli.command_support import as_json, delta, epsilon, release, session_options
-from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, keys, levels, stacked
+from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, stacked
 from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared, in_tables
+from uptack.registry.declaration import SECTIONS
 from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
 from uptack.session.session import is_formula
+from uptack.wire.text_values import keys, levels
 
-SECTIONS = {
-    "statistics": "Statistics of one column",
-    "discrete": "Counts",
-    "ranks": "Comparisons and correlations",
-    "multivariate": "Regression and other models",
-    "regression": "Regression and other models",
-    "kernels": "Regression and other models",
-    "densities": "Densities",
-}
-"""The section of `uptack --help` for the commands of each folder, in the order of the sections."""
-OTHER = "Other releases"
 
 TYPES: dict[str, Any] = {
     "number": EXACT,
@@ -100,13 +91,8 @@ def command(declaration: Declaration) -> click.Command:
         session_options,
     )
     made: click.Command = decorate(run)
-    made.section = _section(declaration)  # type: ignore[attr-defined]
+    made.section = declaration.section  # type: ignore[attr-defined]
     return made
-
-
-def _section(declaration: Declaration) -> str:
-    package, *rooms = declaration.function.__module__.split(".")
-    return SECTIONS.get(rooms[0], OTHER) if package == "uptack" and rooms else OTHER
 
 
 def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
@@ -131,7 +117,7 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
                 columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
                 options[option.name] = [keys(session, columns, text) for text in options[option.name]]
             if option.form == "levels" and option.name in options:
-                options[option.name] = levels(session, options[option.name])
+                options[option.name] = levels(session, options[option.name], "--levels")
             if option.form == "words" and option.name in options:
                 options[option.name] = list(options[option.name])
             if option.form in ("numbers", "edges") and option.name in options:

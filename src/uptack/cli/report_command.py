@@ -20,7 +20,7 @@ from uptack.cli.command_support import (
     say,
     session_options,
 )
-from uptack.cli.command_values import EXACT, pairs, span, stacked
+from uptack.cli.command_values import EXACT, pairs, stacked
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
@@ -28,6 +28,7 @@ from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
 from uptack.report.section import registered
 from uptack.session import Plan, Request
+from uptack.wire.text_values import span
 
 SECTIONS = registered()
 MOST = 12

@@ -19,12 +19,12 @@ from uptack.cli.command_support import (
     session_options,
 )
 from uptack.cli.command_values import EXACT, stacked
-from uptack.cli.command_values import levels as written_levels
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
 from uptack.progress import steps
 from uptack.synthesis.synthetic_page import to_html
 from uptack.synthesis.synthetic_table import WRITERS
+from uptack.wire.text_values import levels as written_levels
 
 
 @click.command(
@@ -55,7 +55,7 @@ def synthetic(
     about = None if page is None else _writable(page, (".html",))
     with open_source(path, options) as session:
         given = {name: value for name, value in options.items() if value is not None}
-        given |= {"levels": written_levels(session, levels)} if levels else {}
+        given |= {"levels": written_levels(session, levels, "--levels")} if levels else {}
         with steps("synthetic rows", 1):
             made = session.synthetic(*columns, **given)
     if not made:

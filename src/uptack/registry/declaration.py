@@ -48,6 +48,19 @@ Runner = Callable[..., Any]
 """Runs a function for each group of a table: `uptack.grouping.per_group`, which is passed in, not imported."""
 
 
+SECTIONS = {
+    "statistics": "Statistics of one column",
+    "discrete": "Counts",
+    "ranks": "Comparisons and correlations",
+    "multivariate": "Regression and other models",
+    "regression": "Regression and other models",
+    "kernels": "Regression and other models",
+    "densities": "Densities",
+}
+"""Where `uptack --help` and the pages of a server list the functions of each folder."""
+OTHER = "Other releases"
+
+
 @dataclass(frozen=True)
 class Declaration:
     """A release function, with what sessions, plans, commands, the audit and the reference need to know about it.
@@ -148,6 +161,12 @@ class Declaration:
         package, *rooms = self.function.__module__.split(".")
         top = package != "uptack" or hasattr(importlib.import_module(package), self.name)
         return ".".join([package, self.name] if top else [package, rooms[0], self.name])
+
+    @property
+    def section(self) -> str:
+        """The topic that it is listed under, for people."""
+        package, *rooms = self.function.__module__.split(".")
+        return SECTIONS.get(rooms[0], OTHER) if package == "uptack" and rooms else OTHER
 
     @property
     def summary(self) -> str:

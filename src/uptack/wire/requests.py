@@ -127,7 +127,7 @@ def narrow(session: Session, conditions: object) -> Session:
     """The session on the rows that meet conditions, each a text or an object as in `Session.where`."""
     for one in read_list("where", conditions):
         if not isinstance(one, str):
-            one = {name: _tuple(value) for name, value in read_object("where", one).items()}
+            one = {name: as_tuple(value) for name, value in read_object("where", one).items()}
         session = session.where(one)
     return session
 
@@ -164,9 +164,9 @@ def read_option(option: Option, value: Any) -> Any:
         return checks.instance(option.name, value, kind, "true or false" if kind is bool else "a text")
     if form == "levels":
         levels = read_object(option.name, value)
-        return {name: [_tuple(one) for one in read_list(option.name, listed)] for name, listed in levels.items()}
+        return {name: [as_tuple(one) for one in read_list(option.name, listed)] for name, listed in levels.items()}
     if form in ("edges", "keys", "range"):
-        entries = [_tuple(one) for one in read_list(option.name, value)]
+        entries = [as_tuple(one) for one in read_list(option.name, value)]
         return tuple(entries) if form == "range" else entries
     if isinstance(value, dict):
         raise InvalidArgument(option.name, "a value or a list", "an object")
@@ -184,7 +184,7 @@ def _number(name: str, value: object) -> Any:
         raise InvalidArgument(name, "a number", repr(value[:40])) from None
 
 
-def _tuple(value: Any) -> Any:
+def as_tuple(value: Any) -> Any:
     """Lists inside a list as tuples: a group of several columns, or a condition."""
     return tuple(value) if isinstance(value, list) else value
 

@@ -288,3 +288,73 @@ def _inside(middle: float, text: str) -> float:
     """The middle of a label that stays inside the picture."""
     half = len(text) * LETTER / 2
     return min(max(middle, half), WIDTH - half)
+
+
+def line_picture(
+    x: Sequence[float],
+    y: Sequence[float | None],
+    *,
+    title: str,
+    unit: str,
+    axis_title: str = "",
+    mark: float | None = None,
+    dots: bool = True,
+) -> Markup:
+    """A line through points above an axis, with ⊥ where there is no value, and a mark at one place of the axis."""
+    known = [(a, b) for a, b in zip(x, y, strict=True) if b is not None]
+    base, top = HEIGHT - BOTTOM, max((b for _, b in known), default=0.0) or 1.0
+    marks = [(place, powers(number(place, top))) for place in ticks(0.0, top, 4)]
+    scale = PictureScale(min(x), max(x))
+
+    def up(value: float) -> float:
+        return round(base - value / top * (base - TOP - 12), 2)
+
+    parts: list[str] = [Markup('<text class="label" x="{}" y="{}">{}</text>').format(LEFT, TOP - 2, unit)]
+    for place, text in marks[1:]:
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(place)}" y2="{up(place)}"/>')
+        right = f'x="{WIDTH - RIGHT}" y="{up(place) - 4}" text-anchor="end"'
+        parts.append(f'<text class="label" {right}>{text}</text>')
+    if mark is not None:
+        parts.append(f'<line class="median" x1="{scale(mark)}" x2="{scale(mark)}" y1="{TOP + 8}" y2="{base}"/>')
+    if known:
+        line = _points(scale, [a for a, _ in known], [up(b) for _, b in known])
+        parts.append(f'<polyline class="curve" points="{line}"/>')
+        parts += [f'<circle class="column" cx="{scale(a)}" cy="{up(b)}" r="3"/>' for a, b in known if dots]
+    for a, b in zip(x, y, strict=True):
+        if b is None:
+            parts.append(f'<text class="label none" x="{scale(a)}" y="{base - 6}" text-anchor="middle">⊥</text>')
+    return _svg("".join(parts) + scale.axis(base), title, axis_title=axis_title)
+
+
+def rows_picture(
+    names: Sequence[str],
+    values: Sequence[float | None],
+    ends: Sequence[Ends | None],
+    *,
+    title: str,
+    bars: bool = False,
+    axis_title: str = "",
+) -> Markup:
+    """Values one below the other, as dots or as bars from 0, with their intervals; ⊥ where there is none."""
+    known = [v for v in values if v is not None]
+    reach = [*known, *(end for pair in ends if pair is not None for end in pair), *((0.0,) if bars else ())]
+    low, high = (min(reach), max(reach)) if reach else (0.0, 1.0)
+    low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
+    gap = 0.0 if bars and low >= 0 else (high - low) / 30
+    scale, each, most = PictureScale(low - gap, high + (high - low) / 30), 36, int(WIDTH / LETTER) - 2
+    parts: list[str] = []
+    base = len(names) * each + 6
+    for i, (name, value, pair) in enumerate(zip(names, values, ends, strict=True)):
+        text, y = name if len(name) <= most else f"{name[: most - 1]}…", i * each + 26
+        shown = text if value is not None else f"{text}  ⊥"
+        parts.append(Markup('<text class="label" x="{}" y="{}">{}</text>').format(LEFT, y - 10, shown))
+        if value is None:
+            continue
+        if bars:
+            start, finish = sorted((scale(0.0), scale(value)))
+            size = f'y="{y - 4}" width="{round(finish - start, 2)}" height="8"'
+            parts.append(f'<rect class="column" x="{start}" {size}/>')
+        if pair is not None:
+            parts.append(f'<line class="noise" x1="{scale(pair[0])}" x2="{scale(pair[1])}" y1="{y}" y2="{y}"/>')
+        parts += [] if bars else [f'<circle class="column" cx="{scale(value)}" cy="{y}" r="4"/>']
+    return _svg("".join(parts) + scale.axis(base), title, base + BOTTOM, axis_title)

@@ -28,6 +28,7 @@ from uptack.errors import UptackError
 from uptack.server.access import Access, Limits
 from uptack.server.api import Asking, add_api, as_error, as_json
 from uptack.server.config import ServerConfig
+from uptack.server.pages import add_pages
 from uptack.server.service import Refused, Service
 from uptack.wire import answers
 
@@ -146,6 +147,7 @@ def create_app(service: Service) -> FastAPI:
         return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, seen)))
 
     add_api(app, service, access, asking)
+    add_pages(app, service, access, asking)
     app.add_middleware(Rim, largest=config.largest_body, seen=seen)
     return app
 

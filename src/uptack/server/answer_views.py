@@ -1,0 +1,165 @@
+"""An answer as a page shows it: its table, its picture, its guarantee, and the same request in Python.
+
+Pictures are those of the report (`uptack.report.pictures`). Whatever is shown is released, or public.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from uptack.display import FigureTable, PlottedValue
+from uptack.display.numbers import is_number, number
+from uptack.display.tabular import columns as as_columns
+from uptack.labels import label
+from uptack.privacy import Privacy
+from uptack.privacy.guarantee import promise
+from uptack.release import NoReply
+from uptack.report.pictures import columns_picture, density_picture, line_picture, rows_picture
+from uptack.report.text import sentence
+from uptack.server.service import StoredReport
+from uptack.wire.requests import as_tuple
+
+MOST_LINES = 60
+"""Lines of an answer that a page shows; all of them are in the CSV file."""
+MOST_ROWS, MOST_POINTS = 40, 240
+"""Values in one picture, and points of a curve."""
+PREVIEW = 8
+"""Synthetic rows that a page shows."""
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """What a page shows of an answer."""
+
+    table: FigureTable
+    replied: bool
+    picture: Markup | None
+    promise: str
+    meaning: str
+    notes: tuple[str, ...]
+    private: bool
+    report: bool
+    synthetic: bool
+    folded: bool
+
+
+def view(made: Any, title: str) -> AnswerView:
+    """The view of an answer; `title` is the request in words."""
+    made = drawn(made)
+    report, rows = isinstance(made, StoredReport), hasattr(getattr(made, "value", None), "to_arrow")
+    table = synthetic_table(made.value) if rows else made.table()
+    said = (*getattr(made, "notes", ()), *((str(made.rows),) if getattr(made, "rows", None) is not None else ()))
+    notes = tuple(made.value.summary().splitlines()) if rows else (made.reason,) if isinstance(made, NoReply) else said
+    known = isinstance(made.privacy, Privacy)
+    return AnswerView(
+        table=table,
+        replied=not isinstance(made, NoReply),
+        picture=None if report or rows else picture(made, title),
+        promise=promise(made.privacy) if known else str(made.privacy),
+        meaning=sentence(made.privacy.explain().replace("\n", " ").partition(": ")[2]) if known else "",
+        notes=tuple(map(sentence, notes)),
+        private=made.private,
+        report=report,
+        synthetic=rows,
+        folded=hasattr(getattr(made, "value", None), "points"),
+    )
+
+
+def drawn(made: Any) -> Any:
+    """A released series as the curve that it is; other answers unchanged."""
+    curve = getattr(getattr(made, "value", None), "curve", None)
+    return made if curve is None else replace(made, value=curve, noise=None)
+
+
+def synthetic_table(value: Any) -> FigureTable:
+    """The first synthetic rows."""
+    held = value.to_arrow().slice(0, PREVIEW).to_pydict()
+    cells = tuple(tuple(label(one) for one in row) for row in zip(*held.values(), strict=True))
+    right = frozenset(i for i, name in enumerate(held) if value.kinds[name] in ("integer", "number"))
+    return FigureTable(f"The first {len(cells)} of {len(value):,} synthetic rows", tuple(held), cells, (), right)
+
+
+def picture(made: Any, title: str) -> Markup | None:
+    """The picture of an answer, where it has one: a curve, counts, one number per group, or quantiles."""
+    value: Any = getattr(made, "value", None)
+    if hasattr(value, "points") and np.ndim(value.points) == 1:
+        step = max(1, len(value.points) // MOST_POINTS)
+        return density_picture(value.points[::step].tolist(), value.values[::step].tolist(), title=title)
+    if hasattr(value, "knots") and len(value.knots) > 1:
+        step = max(1, len(value.knots) // MOST_POINTS)
+        shown = value.knots[::step].tolist(), value.shares[::step].tolist()
+        return line_picture(*shown, title=title, unit="share of rows", dots=False)
+    quantiles = isinstance(value, np.ndarray) and value.ndim == 1 and all(map(is_number, made.labels or ("",)))
+    return _rows(made, title) if isinstance(value, PlottedValue) or quantiles else None
+
+
+def _rows(made: Any, title: str) -> Markup | None:
+    """One number per line."""
+    lines = made.records()
+    numbers = all(one["value"] is None or is_number(one["value"]) for one in lines)
+    names = [", ".join(label(v) for k, v in one.items() if k not in APART) for one in lines]
+    if not 2 <= len(lines) <= MOST_ROWS or not numbers or len(set(names)) < len(names):
+        return None
+    pairs = [None if one["low"] is None else (one["low"], one["high"]) for one in lines]
+    ends = [p if p is not None and all(is_number(e) and np.isfinite(e) for e in p) else None for p in pairs]
+    counts = hasattr(made.value, "counts")
+    if counts and made.value.of_edges:
+        errors = [0.0 if p is None else (p[1] - p[0]) / 2 for p in ends]
+        heights = [float(one["value"] or 0) for one in lines]
+        return columns_picture([number(one["from"]) for one in lines], heights, errors, title=title, unit="count")
+    return rows_picture(names, [one["value"] for one in lines], ends, title=title, bars=counts)
+
+
+APART = ("value", "low", "high", "epsilon", "delta", "note", "standard_error")
+"""What a line of an answer holds beside what it is of."""
+
+
+def as_csv(made: Any) -> str:
+    """All lines of an answer, or all synthetic rows, as CSV. Texts that a spreadsheet would run are quoted for it."""
+    made = drawn(made)
+    rows = hasattr(getattr(made, "value", None), "to_arrow")
+    held: Mapping[str, Sequence[Any]] = made.value.to_arrow().to_pydict() if rows else as_columns(made.records())
+    written = io.StringIO()
+    lines = csv.writer(written)
+    lines.writerow([_safe(name) for name in held])
+    lines.writerows([_safe(cell) for cell in row] for row in zip(*held.values(), strict=True))
+    return written.getvalue()
+
+
+def _safe(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+
+
+def in_python(url: str, dataset: str, statistic: str, body: Mapping[str, Any]) -> str:
+    """The same request in Python."""
+    lines = ["import uptack as ut", "", f"session = ut.connect({url!r}, token='...', dataset={dataset!r})"]
+    for one in body.get("where", ()):
+        written = {k: as_tuple(v) for k, v in one.items()} if isinstance(one, Mapping) else one
+        lines.append(f"session = session.where({written!r})")
+    options = {name: _python(value) for name, value in body["options"].items()}
+    words = [*map(repr, body.get("columns", ())), *(f"{name}={value!r}" for name, value in options.items())]
+    return "\n".join([*lines, f"session.{statistic}({', '.join(words)})"])
+
+
+def _python(value: Any) -> Any:
+    """An option as Python has it: a group of several columns is a tuple."""
+    return [as_tuple(one) for one in value] if isinstance(value, list) else value
+
+
+def error_picture(curve: Sequence[tuple[float, float | None]], epsilon: float) -> Markup | None:
+    """Half the width of an interval over ε, with the ε that was asked for; None where there is no interval at all."""
+    if len(curve) < 3 or not any(error is not None for _, error in curve):
+        return None
+    title = "Half the width of a 95% interval, on made-up rows, by ε"
+    return line_picture(
+        [e for e, _ in curve], [w for _, w in curve], title=title, unit="± (95%), made-up rows", axis_title="ε",
+        mark=epsilon,
+    )  # fmt: skip

@@ -1,0 +1,259 @@
+"""The form of a release function, derived from its declaration: its fields, and the request that people typed.
+
+A text is read as the command line reads it (`uptack.wire.text_values`). What comes out is the body of a request as the
+API takes it (`uptack.wire.requests`), so pages can ask for nothing that a program can't.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from uptack.errors import InvalidArgument
+from uptack.exact import read as read_number
+from uptack.registry import Declaration, Option
+from uptack.registry.options import GROUPING, KNOWN
+from uptack.server.service import REPORT
+from uptack.session import Request, Session
+from uptack.wire.requests import plain, wire_options
+from uptack.wire.text_values import condition, edge, keys, levels, missing, span, step
+
+Typed = Mapping[str, Sequence[str]]
+"""The fields of a form, as they were sent."""
+
+START, SYNTHETIC = "Start here", "synthetic"
+REPORT_FIELDS = (
+    KNOWN["epsilon"],
+    KNOWN["delta"],
+    Option("title", "The title of the report.", "word"),
+    Option("target", "A column to predict from the others, in a regression.", "word"),
+    Option("correlations", "Also release the correlations of columns.", "flag"),
+)
+MAIN = ("interval", "by", "groups", "delta", "title", "keys", "edges", "every", "equals", "above", "formula")
+"""Options that are shown at once. Others are folded, unless they are required."""
+FORMS = {
+    "numbers": "Separated by commas.",
+    "edges": "Separated by commas.",
+    "keys": "One per line.",
+    "levels": "One column per line.",
+    "range": "Such as 0:120.",
+    "step": "Such as 0.5, or day.",
+}
+"""How an option of each form is written, where that does not go without saying."""
+HINTS = {
+    "by": "One answer for each value of these columns, for one ε.",
+    "groups": "Public groups. Without any: those with enough rows, which needs δ.",
+    "keys": "Public categories. Without any: those with enough rows, which needs δ.",
+    "edges": "Edges of bins, from low to high, for numbers or times.",
+    "levels": "Such as ward=Surgery,Heart. Without: categories with enough rows, which needs δ.",
+    "classes": "The two classes of the response: the odds are those of the second.",
+    "plausible": "A guess of where values lie. It need not be right.",
+    "interval": "It covers the sampling error as well as the noise.",
+    "missing": "",
+    "delta": "The probability that the guarantee fails, such as 1e-6. Most questions need none.",
+    "where": "Only rows that meet all conditions, one per line, such as age>=18, ward=Surgery or age=18..65.",
+}
+"""Help for options in the words of a form, where the command line's own would mislead."""
+LABELS = {
+    "missing": "missing values",
+    "interval": "interval for the population",
+    "by": "group by",
+    "delta": "δ",
+    "p": "levels",
+}
+YES_NO = (("yes", "yes"), ("no", "no"))
+CHOICES = {
+    "interval": (("", "no"), *((str(level), f"{100 * level:g}%, for half of ε") for level in (0.9, 0.95, 0.99))),
+    "missing": (("", "drop"), ("low", "count as low"), ("high", "count as high")),
+}
+"""Options with usual values, from which a form lets people choose."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a form. `kind` is text, number, select, columns, check or lines."""
+
+    name: str
+    label: str
+    kind: str
+    help: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+    value: str = ""
+    chosen: tuple[str, ...] = ()
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """What can be asked of a data set: a release function, or a report (without a declaration)."""
+
+    name: str
+    summary: str
+    section: str
+    options: tuple[Option, ...]
+    declaration: Declaration | None = None
+
+    @staticmethod
+    def of(declaration: Declaration) -> Question:
+        """The question that a release function answers."""
+        section = START if declaration.name == SYNTHETIC else declaration.section
+        return Question(declaration.name, declaration.summary, section, wire_options(declaration), declaration)
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        name = self.declaration.also if self.declaration is not None and self.declaration.also else self.name
+        return {"iqr": "interquartile range", "mad": "median absolute deviation", "ecdf": "distribution function",
+                "std": "standard deviation", "kde": "kernel density"}.get(name, name.replace("_", " "))  # fmt: skip
+
+    # ----------------------------------------------------------------------------------------------------- the fields
+
+    def columns(self, session: Session, typed: Typed) -> list[Field]:
+        """The fields that name columns: a list for each that has a role, and boxes where there may be any number."""
+        ids = session.source.unit.ids
+        every = {name: kind for name, kind in session.source.kinds.items() if name not in ids}
+        chosen = tuple(typed.get("column", ()))
+        if self.declaration is None:
+            names = tuple((name, name) for name in every)
+            return [Field("column", "columns", "columns", "Without any: all of them.", names, chosen=chosen)]
+        reads, needs = self.declaration.reads, "formula" not in self.declaration.allowed
+
+        def fitting(kinds: Sequence[str]) -> tuple[tuple[str, str], ...]:
+            return tuple((name, name) for name, kind in every.items() if kind in kinds)
+
+        if reads.most is not None:
+            made = []
+            for i in range(reads.most):
+                kinds = reads.last if reads.last and i == reads.most - 1 else reads.kinds
+                value, optional = chosen[i] if i < len(chosen) else "", i >= reads.least
+                choices = (("", "none" if i else "all rows"), *fitting(kinds)) if optional else fitting(kinds)
+                text = "column" if i == 0 else "column of groups" if reads.last else f"column {i + 1}"
+                made.append(Field("column", text, "select", "", choices, value, required=not optional))
+            return made
+        if reads.least > 1 and len(self.declaration.data) > 1:
+            help_ = "" if needs else "Not needed with a formula."
+            response = ("", "none") if not needs else None
+            choices = ((response,) if response else ()) + fitting(reads.kinds)
+            rest = "Without any: all other columns of numbers."
+            return [
+                Field("column", "response", "select", help_, choices, chosen[0] if chosen else "", required=needs),
+                Field("column", "predictors", "columns", rest, fitting(reads.kinds), chosen=chosen[1:]),
+            ]
+        help_ = "Without any: all of them." if self.name == SYNTHETIC else ""
+        return [Field("column", "columns", "columns", help_, fitting(reads.kinds), chosen=chosen)]
+
+    def fields(self, session: Session, typed: Typed, *, more: bool) -> list[Field]:
+        """The fields of options: those that are shown at once, or the others (`more`)."""
+        own = [option for option in self.options if option.name != "epsilon"]
+        return [self._field(one, session, typed) for one in own if (one.name in MAIN or one.required) != more]
+
+    def _field(self, option: Option, session: Session, typed: Typed) -> Field:
+        name, given = option.name, tuple(text for text in typed.get(option.name, ()) if text)
+        text, value = LABELS.get(name, name.replace("_", " ")), "\n".join(given)
+        help_ = f"{HINTS.get(name, option.help)} {FORMS.get(option.form, '')}".strip()
+        names = tuple((one, one) for one in session.source.kinds if one not in session.source.unit.ids)
+        usual, several = CHOICES.get(name), option.form == "words"
+        if option.form in ("choice", "object") or usual is not None:
+            choices = usual or (YES_NO if option.form == "object" else tuple((one, one) for one in option.choices))
+            return Field(
+                name, text, "select", help_, (*((("", "as usual"),) if usual is None else ()), *choices), value
+            )
+        if several or name in ("order", "target"):
+            choices = names if several else (("", "none"), *names)
+            return Field(name, text, "columns" if several else "select", help_, choices, value, given)
+        if option.form == "flag":
+            return Field(name, text, "check", help_, chosen=given)
+        kind = {"keys": "lines", "levels": "lines", "number": "number", "integer": "number"}.get(option.form, "text")
+        return Field(name, text, kind, help_, value=value, required=option.required)
+
+    # ---------------------------------------------------------------------------------------------------- the request
+
+    def read(self, session: Session, typed: Typed) -> dict[str, Any]:
+        """The body of the request that was typed. Whatever is wrong with a text raises `InvalidArgument`."""
+        columns = [name for name in typed.get("column", ()) if name]
+        options: dict[str, Any] = {}
+        for option in self.options:
+            texts = [text.strip() for text in typed.get(option.name, ()) if text.strip()]
+            if texts and option.form not in ("keys", "levels"):
+                options[option.name] = _value(option, texts)
+        conditions = [plain(condition(session, text)) for text in _lines(typed.get("where", ()))]
+        if self.declaration is None:
+            options |= {"columns": columns} if columns else {}
+            return {"where": conditions, "options": options}
+        formula = options.get("formula")
+        if formula is None and len(columns) == 1 and self.declaration.reads.shape == "design":
+            columns += session.predictors(columns[0])
+        if self.name == SYNTHETIC and not columns:
+            columns = [name for name in session.source.kinds if name not in session.source.unit.ids]
+        for option in self.options:
+            texts = _lines(typed.get(option.name, ())) if option.form in ("keys", "levels") else []
+            if texts and option.form == "levels":
+                options[option.name] = plain(levels(session, texts))
+            elif texts:
+                about = Request(self.name, formula=formula, epsilon=1).columns if formula else columns
+                of = about[-1:] if option.name in GROUPING else about[:1]
+                if option.name in GROUPING and options.get("by"):
+                    by = options["by"]
+                    of = [by] if isinstance(by, str) else by
+                options[option.name] = [plain(keys(session, of, text)) for text in texts]
+        return {"columns": columns, "where": conditions, "options": options}
+
+
+def questions(statistics: Mapping[str, Declaration]) -> dict[str, Question]:
+    """All that can be asked, by name."""
+    report = Question(REPORT, "A private report of all columns.", START, REPORT_FIELDS)
+    return {REPORT: report} | {name: Question.of(one) for name, one in statistics.items()}
+
+
+def _lines(texts: Sequence[str]) -> list[str]:
+    return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+
+
+def _number(text: str) -> Any:
+    """A number as JSON has it, and as a text where that would not be exact."""
+    exact = read_number(text)
+    if exact.denominator == 1:
+        return int(exact)
+    return float(exact) if Fraction(repr(float(exact))) == exact else text
+
+
+def _numeric(value: Any) -> Any:
+    return _number(str(value)) if isinstance(value, Fraction) else value
+
+
+READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "number": (_number, "a number"),
+    "integer": (int, "a whole number"),
+    "range": (lambda text: list(span(text)), "LOW:HIGH, such as 0:120"),
+    "step": (lambda text: _numeric(step(text)), "a number, or a duration such as day"),
+    "missing": (lambda text: _numeric(missing(text)), "drop, low, high or a number"),
+    "fit_intercept": ({"yes": True, "no": False}.__getitem__, "yes or no"),
+    "public_labels": ({"yes": True, "no": False}.__getitem__, "yes or no"),
+}
+"""How a text of each form is read, and what it must be."""
+
+
+def _value(option: Option, texts: Sequence[str]) -> Any:
+    """The value of an option that has no need of the table."""
+    if option.form == "flag":
+        return True
+    if option.form == "words":
+        return texts[0] if len(texts) == 1 else list(texts)
+    read, must = READERS.get(option.name if option.form == "object" else option.form, (str, "a text"))
+    several = option.form in ("numbers", "edges")
+    if several:
+        read, must = (
+            (_number, "numbers separated by commas")
+            if option.form == "numbers"
+            else (lambda text: _numeric(edge(text)), "numbers or dates separated by commas")
+        )
+    try:
+        made = [read(text) for text in (re.split(r"[,;\s]+", texts[0]) if several else texts[:1]) if text]
+    except (ValueError, KeyError, ArithmeticError):
+        raise InvalidArgument(LABELS.get(option.name, option.name), must, repr(texts[0][:60])) from None
+    if not made:
+        raise InvalidArgument(LABELS.get(option.name, option.name), must, "nothing")
+    return made if several and not (option.positional and len(made) == 1) else made[0]

@@ -1,0 +1,471 @@
+"""The web pages of a server, for analysts and for the curator. They are made on the server and need no script.
+
+A page is a reader of the service, as the API is. Whatever changes something is a POST form with the token of the
+visitor's forms (`Access.check_form`), and is answered by a redirect. A form that releases carries a key of its own, so
+that it is charged once, however often it is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from fractions import Fraction
+from importlib import resources
+from typing import Any
+from urllib.parse import urlencode
+
+import jinja2
+from fastapi import FastAPI
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HttpRequest
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+import uptack
+from uptack.errors import InvalidArgument, UptackError
+from uptack.exact import read as read_number
+from uptack.labels import json_text, label, lines
+from uptack.privacy.guarantee import short
+from uptack.registry.declaration import OTHER, SECTIONS
+from uptack.release import NoReply
+from uptack.report.text import sentence
+from uptack.server.access import COOKIE, FORM_TOKEN, Access, Visit, read_form
+from uptack.server.answer_views import MOST_LINES, as_csv, error_picture, in_python, view
+from uptack.server.api import Asking, as_error, issue_token
+from uptack.server.forms import START, SYNTHETIC, Question, Typed, questions
+from uptack.server.service import REPORT, Caller, Refused, Service, StoredReport, half_width
+
+Handler = Callable[..., Awaitable[Response]]
+
+STATIC = {"uptack.css": "text/css", "uptack.js": "text/javascript"}
+CURVE = (0.1, 0.35, 0.05, 0.2, 0.6)
+"""Where the error curve is computed besides its largest ε, as shares of it: the most telling come first."""
+CURVE_SECONDS = 2.0
+"""After so many seconds no further point of a curve is computed. Rows are made up, so the time reveals nothing."""
+LARGEST_CURVE = 4.0
+"""The largest ε of an error curve. Above it errors hardly shrink, and the protection is weak."""
+SENT_LINK_DAYS = 7
+"""How long the one-time link is good for that the curator sends to somebody."""
+RELOAD = 1
+"""Seconds after which the page of a running release is loaded again."""
+FRAMED = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; "
+    "frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
+    "X-Frame-Options": "SAMEORIGIN",
+}
+"""Headers of a report's page: it is shown inside a page of ours, and can do nothing."""
+STATES = {
+    "waiting": "waits for the curator",
+    "refused": "refused",
+    "running": "being computed",
+    "answered": "answered",
+    "withheld": "withheld",
+}
+
+
+@functools.cache
+def templates() -> jinja2.Environment:
+    """The templates. Whatever a name holds, it is text: escaped, and without what can't be printed."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("uptack.server", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: lines(value) if type(value) is str else value,
+    )
+    made.filters |= {
+        "exact": Markup.escape,  # a value that a form sends back as it is
+        "when": lambda seconds: time.strftime("%Y-%m-%d %H:%M", time.gmtime(float(seconds))),
+        "short": lambda value: short(float(Fraction(value))),
+        "name": label,
+        "sentence": sentence,
+    }
+    made.globals |= {"version": uptack.__version__, "field_name": FORM_TOKEN, "states": STATES, "most": MOST_LINES}
+    return made
+
+
+def render(name: str, visit: Visit | None, status: int = 200, **context: Any) -> Response:
+    """A page for a visitor, or for somebody who is not signed in."""
+    who = None if visit is None else visit.caller
+    token = "" if visit is None else visit.form_token or ""
+    page = templates().get_template(f"{name}.html").render(caller=who, form_token=token, **context)
+    return HTMLResponse(page, status)
+
+
+def described(error: UptackError) -> tuple[int, str]:
+    """The status and the text of an error: those of the API."""
+    reply = as_error(error)
+    text = str(json.loads(bytes(reply.body))["error"]["message"])
+    return reply.status_code, text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
+
+
+def address(request: HttpRequest) -> str:
+    """The address of this server, as the visitor's browser has it."""
+    base = str(request.base_url).rstrip("/")
+    behind_tls = request.headers.get("x-forwarded-proto") == "https"
+    return base.replace("http://", "https://", 1) if behind_tls else base
+
+
+def to(path: str) -> Response:
+    """A redirect after a form."""
+    return RedirectResponse(path, 303)
+
+
+def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) -> None:
+    """Add all pages to an application."""
+    asked = questions(service.statistics())
+
+    def page(method: str, path: str) -> Callable[[Handler], Handler]:
+        """A route whose errors are pages, and whose unknown visitors are sent to sign in."""
+
+        def add(handler: Handler) -> Handler:
+            @functools.wraps(handler)
+            async def shown(request: HttpRequest, **parts: str) -> Response:
+                try:
+                    return await handler(request, **parts)
+                except UptackError as error:
+                    status, text = described(error)
+                    if status == 401:
+                        return to("/sign-in")
+                    return render("error", known_visit(request), status, message=text)
+
+            async def route(request: HttpRequest) -> Response:
+                return await shown(request, **request.path_params)
+
+            app.add_api_route(path, route, methods=[method], include_in_schema=False)
+            return handler
+
+        return add
+
+    def known_visit(request: HttpRequest) -> Visit | None:
+        """Who visits; None for somebody who is not signed in. Both are counted."""
+        try:
+            return access.visit(request)
+        except Refused:
+            return None
+
+    async def form_of(request: HttpRequest) -> tuple[Visit, dict[str, list[str]]]:
+        """The visitor and the fields of a form that one of our pages has sent."""
+        visit, fields = access.visit(request), await read_form(request)
+        access.check_form(visit, fields.pop(FORM_TOKEN, [""])[0])
+        return visit, fields
+
+    # ---------------------------------------------------------------------------------------------------- signing in
+
+    @page("GET", "/")
+    async def start(request: HttpRequest) -> Response:
+        return to("/datasets" if known_visit(request) is not None else "/sign-in")
+
+    @page("GET", "/sign-in")
+    async def sign_in(request: HttpRequest) -> Response:
+        return render("sign_in", None, error="", token="")
+
+    @page("GET", "/enter")
+    async def link(request: HttpRequest) -> Response:
+        return render("sign_in", None, error="", token=request.query_params.get("token", ""))
+
+    async def enter(request: HttpRequest) -> Response:
+        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            raise Refused(403, "this form was sent by another site")
+        with contextlib.suppress(Refused):
+            access.visit(request)  # attempts are counted
+        fields = await read_form(request)
+        made = await run_in_threadpool(access.enter, fields.get("token", [""])[0].strip())
+        if made is None:
+            text = "This token or link is not valid: it may be mistyped, expired, revoked or used up."
+            return render("sign_in", None, 401, error=text, token="")
+        cookie, caller = made
+        reply = to("/curator" if caller.role == "curator" else "/datasets")
+        access.set_cookie(reply, cookie)
+        return reply
+
+    page("POST", "/sign-in")(enter)
+    page("POST", "/enter")(enter)
+
+    @page("POST", "/sign-out")
+    async def sign_out(request: HttpRequest) -> Response:
+        await form_of(request)
+        await run_in_threadpool(access.leave, request)
+        reply = to("/sign-in")
+        reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        return reply
+
+    @page("GET", "/static/{name}")
+    async def static(request: HttpRequest, name: str) -> Response:
+        if name not in STATIC:
+            raise Refused(404, "there is no such file")
+        content = resources.files("uptack.server").joinpath("static", name).read_bytes()
+        return Response(content, media_type=STATIC[name], headers={"Cache-Control": "max-age=3600"})
+
+    # --------------------------------------------------------------------------------------------------- for analysts
+
+    @page("GET", "/datasets")
+    async def datasets(request: HttpRequest) -> Response:
+        visit = access.visit(request)
+        seen = [name for name in service.datasets if visit.caller.sees(name)]
+        faces = [await run_in_threadpool(service.face, visit.caller, name) for name in seen]
+        return render("datasets", visit, faces=faces)
+
+    @page("GET", "/datasets/{dataset}")
+    async def one_dataset(request: HttpRequest, dataset: str) -> Response:
+        visit = access.visit(request)
+        face = await run_in_threadpool(service.face, visit.caller, dataset)
+        order = dict.fromkeys((START, *SECTIONS.values(), OTHER))
+        sections = {name: [one for one in asked.values() if one.section == name] for name in order}
+        schema = service.dataset(visit.caller, dataset).session.schema
+        return render("dataset", visit, face=face, sections=sections, schema=schema)
+
+    @functools.lru_cache(maxsize=256)
+    def error_curve(dataset: str, statistic: str, body: str, top: float) -> list[tuple[float, float | None]]:
+        """The error curve of a request, on made-up rows. It is a function of public things."""
+        caller, request, start = Caller("", "curator"), json.loads(body), time.monotonic()
+        largest = {**request, "options": {**request["options"], "epsilon": top}}
+        if half_width(service.try_out(caller, dataset, statistic, largest)) is None:
+            return []
+        curve: list[tuple[float, float | None]] = []
+        for share in (1.0, *CURVE):
+            if time.monotonic() - start < CURVE_SECONDS:
+                curve += service.error_curve(caller, dataset, statistic, request, [share * top])
+        return sorted(curve, key=lambda point: point[0])
+
+    def ask_page(
+        visit: Visit, dataset: str, statistic: str, typed: Typed, error: UptackError | None = None
+    ) -> Response:
+        """The form of a question with what was typed; beside it, if there is an ε, the plan and an example."""
+        face, question = service.face(visit.caller, dataset), question_of(statistic)
+        session = service.dataset(visit.caller, dataset).session_of(visit.caller.analyst)
+        top = min(face["budget"]["epsilon"], LARGEST_CURVE)
+        planned: dict[str, Any] = {"plan": None, "example": None}
+        fresh = "epsilon" not in typed
+        typed = {**first_values(face, question), **typed} if fresh else typed
+        status, text = (200, "") if error is None else described(error)
+        if not fresh:
+            try:
+                planned = plan_of(visit.caller, dataset, question, typed, top)
+            except UptackError as wrong:
+                status, text = (status, text) if error is not None else described(wrong)
+        return render(
+            "ask", visit, status, face=face, question=question, error=text, top=top, **planned,
+            columns=question.columns(session, typed), fields=question.fields(session, typed, more=False),
+            more=question.fields(session, typed, more=True), epsilon=typed["epsilon"][0] if typed["epsilon"] else "",
+            where="\n".join(typed.get("where", ())), key=secrets.token_urlsafe(16),
+            sent=[(name, value) for name, values in typed.items() if name != "example" for value in values if value],
+        )  # fmt: skip
+
+    def first_values(face: dict[str, Any], question: Question) -> dict[str, list[str]]:
+        """What a form has before anything was typed: a tenth of the budget, and 95% intervals."""
+        share = {"epsilon": [short(face["budget"]["epsilon"] / 10)], "interval": ["0.95"]}
+        needs = (
+            any(option.name == "delta" and option.required for option in question.options) or question.name == REPORT
+        )
+        return share | ({"delta": [short(face["budget"]["delta"] / 10)]} if needs and face["budget"]["delta"] else {})
+
+    def plan_of(caller: Caller, dataset: str, question: Question, typed: Typed, top: float) -> dict[str, Any]:
+        """What the plan of a request says, its error curve, and its answer on made-up rows if that was wanted."""
+        session = service.dataset(caller, dataset).session_of(caller.analyst)
+        body = question.read(session, typed)
+        plan = service.plan(caller, dataset, question.name, body)
+        left, price, lone = plan.remaining, plan.total, question.name != REPORT
+        assert left is not None
+        after = max(left.exact_epsilon - price.under(left.adjacency).exact_epsilon, Fraction(0))
+        threshold = service.datasets[dataset].config.approve_above
+        picture = made = None
+        if question.name not in (REPORT, SYNTHETIC) and plan.releases[0].refusal is None:
+            others = {name: value for name, value in body["options"].items() if name != "epsilon"}
+            with contextlib.suppress(UptackError):
+                written = json.dumps({**body, "options": others}, sort_keys=True)
+                picture = error_picture(error_curve(dataset, question.name, written, top), price.epsilon)
+        if lone and "example" in typed:
+            made = view(service.try_out(caller, dataset, question.name, body), session.line(question.title))
+        return {
+            "plan": plan,
+            "after": after,
+            "refusal": plan.releases[0].refusal if lone else None,
+            "figures": len(plan.releases),
+            "waits": caller.role != "curator" and threshold is not None and price.exact_epsilon > threshold,
+            "curve": picture,
+            "example": made,
+        }
+
+    def question_of(statistic: str) -> Question:
+        if statistic not in asked:
+            raise Refused(404, "there is no such statistic")
+        return asked[statistic]
+
+    @page("GET", "/datasets/{dataset}/ask/{statistic}")
+    async def ask(request: HttpRequest, dataset: str, statistic: str) -> Response:
+        visit, query = access.visit(request), request.query_params
+        typed = {name: query.getlist(name) for name in query}
+        return await run_in_threadpool(ask_page, visit, dataset, statistic, typed)
+
+    @page("POST", "/datasets/{dataset}/ask/{statistic}")
+    async def release(request: HttpRequest, dataset: str, statistic: str) -> Response:
+        visit, typed = await form_of(request)
+        key = typed.pop("key", [""])[0]
+        session = service.dataset(visit.caller, dataset).session_of(visit.caller.analyst)
+        try:
+            body = question_of(statistic).read(session, typed)
+            made = await asking(visit.caller, dataset, statistic, body, key)
+        except UptackError as error:
+            return await run_in_threadpool(ask_page, visit, dataset, statistic, {"epsilon": [""], **typed}, error)
+        if isinstance(made, NoReply):  # for free: the plan says so
+            return to(f"/datasets/{dataset}/ask/{statistic}?{urlencode(typed, doseq=True)}")
+        return to(f"/releases/{made.id}")
+
+    @page("GET", "/releases")
+    async def my_releases(request: HttpRequest) -> Response:
+        visit = access.visit(request)
+        found = await run_in_threadpool(service.store.listed, visit.caller.name)
+        return render("releases", visit, releases=[one for one in found if visit.caller.sees(one.dataset)])
+
+    @page("GET", "/releases/{id}")
+    async def one_release(request: HttpRequest, id: str) -> Response:
+        visit = access.visit(request)
+        record = await run_in_threadpool(service.release, visit.caller, id)
+        made = None
+        if record.state == "answered":
+            answer = await run_in_threadpool(service.answer, visit.caller, id)
+            made = await run_in_threadpool(view, answer, record.line)
+        code = in_python(address(request), record.dataset, record.statistic, json.loads(record.request))
+        reload = RELOAD if record.state == "running" else None
+        return render("release", visit, record=record, answer=made, code=code, reload=reload)
+
+    @page("GET", "/releases/{id}/{file}")
+    async def download(request: HttpRequest, id: str, file: str) -> Response:
+        caller = access.visit(request).caller
+        record = await run_in_threadpool(service.release, caller, id)
+        made = await run_in_threadpool(service.answer, caller, id)
+        name = f"{record.dataset}-{record.statistic}"
+        if file == "page" and isinstance(made, StoredReport):
+            return HTMLResponse(made.to_html(), headers=FRAMED)
+        writers: dict[str, tuple[Callable[[], str], str]] = {
+            "answer.json": (lambda: json_text(made.to_dict(), indent=2), "application/json"),
+            "answer.csv": (lambda: as_csv(made), "text/csv"),
+        }
+        if isinstance(made, StoredReport):
+            writers["report.html"] = (made.to_html, "text/html")
+        if file not in writers:
+            raise Refused(404, "there is no such file")
+        write, kind = writers[file]
+        sent = {**FRAMED, "Content-Disposition": f'attachment; filename="{name}.{file.rpartition(".")[2]}"'}
+        return Response(await run_in_threadpool(write), media_type=kind, headers=sent)
+
+    # ------------------------------------------------------------------------------------------------- for the curator
+
+    def budgets(name: str) -> list[dict[str, Any]]:
+        """What each analyst may spend, has spent, and has left."""
+        book = service.datasets[name].ledger
+        entries = book.entries()
+        allowed = {one.analyst: one.cost for one in entries if one.kind == "allowance"}
+        return [
+            {"analyst": who, "allowed": allowed.get(who), "spent": book.spent(who), "left": book.remaining(who)}
+            for who in dict.fromkeys(one.analyst for one in entries if one.analyst)
+        ]
+
+    def curator_page(
+        visit: Visit, typed: Typed | None = None, error: UptackError | None = None, issued: dict[str, Any] | None = None
+    ) -> Response:
+        """The curator's page, with what was typed if a form of it was wrong, or with a token that was just issued."""
+        caller = access.check_curator(visit)
+        seen = [name for name in service.datasets if caller.sees(name)]
+        found = [one for one in service.store.listed() if caller.sees(one.dataset)]
+        waiting = [one for one in service.store.listed(state="waiting") if caller.sees(one.dataset)]
+        status, text = (200, "") if error is None else described(error)
+        held = {name: values[0] for name, values in (typed or {}).items() if values}
+        return render(
+            "curator", visit, status, error=text, issued=issued, typed=held, waiting=waiting, releases=found,
+            datasets=[(service.face(caller, name), service.datasets[name], budgets(name)) for name in seen],
+            tokens=[(one, one.valid(time.time())) for one in service.store.tokens()],
+        )  # fmt: skip
+
+    @page("GET", "/curator")
+    async def curator(request: HttpRequest) -> Response:
+        return await run_in_threadpool(curator_page, access.visit(request))
+
+    def curator_form(path: str) -> Callable[[Callable[..., None]], Handler]:
+        """A form of the curator: `act(visit, fields, **parts)` does it, and the page is loaded again."""
+
+        def add(act: Callable[..., None]) -> Handler:
+            async def handler(request: HttpRequest, **parts: str) -> Response:
+                visit, fields = await form_of(request)
+                access.check_curator(visit)
+                try:
+                    await run_in_threadpool(lambda: act(visit, fields, **parts))
+                except UptackError as error:
+                    return await run_in_threadpool(curator_page, visit, fields, error)
+                return to("/curator")
+
+            return page("POST", path)(handler)
+
+        return add
+
+    @curator_form("/curator/decisions/{id}")
+    def decide(visit: Visit, fields: Typed, id: str) -> None:
+        service.decide(visit.caller, id, fields.get("approve") == ["yes"])
+
+    @curator_form("/curator/pause/{dataset}")
+    def pause(visit: Visit, fields: Typed, dataset: str) -> None:
+        service.dataset(visit.caller, dataset)
+        service.pause(dataset, fields.get("paused") == ["yes"])
+
+    @curator_form("/curator/allowances/{dataset}")
+    def allow(visit: Visit, fields: Typed, dataset: str) -> None:
+        book = service.dataset(visit.caller, dataset).ledger
+        values: list[Any] = []
+        for name in ("epsilon", "delta"):
+            typed = fields.get(name, [""])[0].strip() or "0"
+            try:
+                values.append(read_number(typed))
+            except (ValueError, ArithmeticError):
+                raise InvalidArgument(name, "a number", repr(typed[:40])) from None
+        book.allow(fields.get("analyst", [""])[0].strip(), *values)
+
+    def issue(visit: Visit, fields: Typed, base: str) -> Response:
+        body: dict[str, Any] = {name: fields.get(name, [""])[0].strip() for name in ("name", "role")}
+        days = fields.get("days", [""])[0].strip() or "90"
+        if not days.isascii() or not days.isdigit():
+            raise InvalidArgument("days", "a whole number", repr(days[:40]))
+        body |= {"days": int(days), "datasets": [one for one in fields.get("dataset", ()) if one] or ["*"]}
+        secret = issue_token(service, body)
+        kept = min(SENT_LINK_DAYS, int(days))
+        link = service.store.issue(body["name"], body["role"], tuple(body["datasets"]), days=kept, purpose="link")
+        shown = {"name": body["name"], "token": secret, "link": f"{base}/enter?token={link}", "days": kept}
+        return curator_page(visit, issued=shown)
+
+    @page("POST", "/curator/tokens")
+    async def tokens(request: HttpRequest) -> Response:
+        visit, fields = await form_of(request)
+        access.check_curator(visit)
+        try:
+            return await run_in_threadpool(issue, visit, fields, address(request))
+        except UptackError as error:
+            return await run_in_threadpool(curator_page, visit, fields, error)
+
+    @curator_form("/curator/tokens/{hash}/revoke")
+    def revoke(visit: Visit, fields: Typed, hash: str) -> None:
+        if not service.store.revoke(hash):
+            raise Refused(404, "there is no such token, or it was revoked already")
+
+    def ledger_page(visit: Visit, dataset: str, result: Any = None) -> Response:
+        access.check_curator(visit)
+        book = service.dataset(visit.caller, dataset).ledger
+        entries, head = book.entries(), book.head()
+        return render(
+            "ledger", visit, dataset=dataset, entries=entries[::-1], head=head, budget=book.budget, spent=book.spent(),
+            left=book.remaining(), result=result,
+        )  # fmt: skip
+
+    @page("GET", "/curator/ledger/{dataset}")
+    async def ledger(request: HttpRequest, dataset: str) -> Response:
+        return await run_in_threadpool(ledger_page, access.visit(request), dataset)
+
+    @page("POST", "/curator/ledger/{dataset}")
+    async def verify(request: HttpRequest, dataset: str) -> Response:
+        visit, _ = await form_of(request)
+        book = service.dataset(access.check_curator(visit), dataset).ledger
+        return await run_in_threadpool(lambda: ledger_page(visit, dataset, book.verify()))

@@ -18,7 +18,6 @@ from uptack.session import Request, Session
 from uptack.session.session import is_formula
 from uptack.wire.text_values import keys, levels
 
-
 TYPES: dict[str, Any] = {
     "number": EXACT,
     "numbers": EXACT,

@@ -14,7 +14,7 @@ import uptack as ut
 from tests.answers import categories, part_size
 from uptack.table.arguments import MEASURED, as_column
 from uptack.table.opening import open_table
-from uptack.table.values.entrance import column, field, matrix, numbers
+from uptack.table.values.entrance import column_field, field, matrix, numbers
 
 NAN = float("nan")
 BIG = 2**60
@@ -60,7 +60,7 @@ REAL = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_numbers(name):
-    found = column("x", WHOLE[name])
+    found = column_field("x", WHOLE[name])
     assert found.kind == "integer"
     assert sorted(found.floats()) == [1, 2, 3]
     assert as_column("x", WHOLE[name], MEASURED).integers
@@ -71,7 +71,7 @@ def test_whole_numbers(name):
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_numbers(name):
-    found = column("x", REAL[name])
+    found = column_field("x", REAL[name])
     assert found.kind == "number"
     assert found.floats().tolist() == [1.5, 2]
     assert found.floats().dtype == np.float64

@@ -20,11 +20,11 @@ from uptack.exact import ball, upper
 from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.noise import SeededEntropy
 from uptack.table import unit
-from uptack.table.arguments import column_field
 from uptack.table.memory import counts
 from uptack.table.memory.counts import favourites
 from uptack.table.memory.table import MemoryTable
 from uptack.table.unit import PrivacyUnit, U
+from uptack.table.values.entrance import column_field
 
 CELLS = (0, 1, 2)
 IDS = ("id",)

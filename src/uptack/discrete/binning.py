@@ -16,7 +16,7 @@ from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import check_kind, distinct
 from uptack.table.protocol import Column
-from uptack.table.values.entrance import HELD, column
+from uptack.table.values.entrance import HELD, column_field
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import CALENDAR, DAY, Form, label, tick_edges

@@ -28,11 +28,11 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.registry.options import Grouping
 from uptack.release import Advice, NoReply, Release
-from uptack.table.arguments import column_field
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import check_keys, check_kind, distinct
 from uptack.table.protocol import Column
 from uptack.table.reads import COUNTED, Grouped, Reads
+from uptack.table.values.entrance import column_field
 from uptack.table.values.kinds import canonical, in_order
 
 HOW = "integer noise on the table of counts"

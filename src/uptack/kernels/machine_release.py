@@ -26,13 +26,12 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.statistics.quantiles import quantiles
-from uptack.table.arguments import column_field, matrix_fields
 from uptack.table.ids import numbered
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.reads import DESIGN
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.entrance import column_field, matrix_fields
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 SHARE = Fraction(1, 5)
@@ -56,7 +55,7 @@ def columns_of(x: Any, y: Any) -> Columns:
     if isinstance(x, Columns):
         return Columns([*x, y])
     must = "a table of numbers with at least one column"
-    fields, response = matrix_fields("X", x, must), column_field("y", y, NUMERIC)
+    fields, response = matrix_fields("X", x, must), column_field("y", y)
     if not fields:
         raise InvalidArgument("X", must, checks.outline(x))
     if next(iter(fields.values())).size != response.size:

@@ -17,10 +17,10 @@ from uptack.multivariate.row_sums import Sample
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import noisy_size
-from uptack.table.arguments import as_columns, column_field, matrix_fields
+from uptack.table.arguments import as_columns
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
-from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.entrance import column_field, matrix_fields
 
 MISSING = ("error", "drop", "ignore")
 COUNT = Fraction(1, 50)
@@ -48,7 +48,7 @@ def read_design(x: Any, y: Any) -> tuple[Columns, Column]:
     if isinstance(y, Column):
         return read_columns("X", x), y
     must = "a table of numbers with at least one column"
-    design, response = matrix_fields("X", x, must), column_field("y", y, NUMERIC)
+    design, response = matrix_fields("X", x, must), column_field("y", y)
     size = next((one.size for one in design.values()), None)
     if size is None:
         raise InvalidArgument("X", must, "none")

@@ -28,7 +28,7 @@ from uptack.statistics.statistic import SCALE_SLOPE
 from uptack.table.exact_sum import SCALE
 from uptack.table.memory.order import selected
 from uptack.table.unit import ROW
-from uptack.table.values.entrance import column
+from uptack.table.values.entrance import column_field
 
 HOW = "Dwork and Lei's grids"
 LEAST_EPSILON = Fraction(1, 10**9)
@@ -201,7 +201,7 @@ def prepared(
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
     rows = None if n is None else checks.integer("n", n, least=1)
     account = Account.open(name, epsilon, entropy=entropy, unit="eps")
-    x: Floats = np.nan_to_num(column(argument, D).floats())
+    x: Floats = np.nan_to_num(column_field(argument, D).floats())
     if not x.size:
         raise InvalidArgument(argument, "a one-dimensional column with at least one row", "none")
     if rows not in (None, x.size):

@@ -27,7 +27,7 @@ from uptack.progress import track
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.table.values.entrance import column
+from uptack.table.values.entrance import column_field
 
 BUILT_IN = ("mode", "median")
 LIMIT = 100_000
@@ -82,7 +82,7 @@ def _value_and_distance(
     if g == "mode":
         rows = [_counted(row) for row in x]
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
-    data = np.sort(np.nan_to_num(column("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
+    data = np.sort(np.nan_to_num(column_field("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
 
 

@@ -16,7 +16,6 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.registry import release
 from uptack.statistics.column_options import Promises
-from uptack.table.arguments import column_field
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import distinct

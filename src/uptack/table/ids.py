@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.values import entrance
-from uptack.table.values.entrance import field
+from uptack.table.values.entrance import field, own_name, parts
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import Kind
 
@@ -66,19 +65,24 @@ def owners(person: Any) -> Owners:
     >>> owners((["a", "a", "b"], [1, 2, None])).codes.tolist()
     [0, 1, -1]
     """
-    return of_fields(_parts(person))
+    several = [(str(name), part) for name, part in person.items()] if isinstance(person, Mapping) else None
+    several = parts("person", person) if several is None else several
+    if several is not None and not several:
+        raise InvalidArgument("person", MUST, checks.outline(person), FIX)
+    named = [(own_name(person, "person"), person)] if several is None else several
+    return of_fields([(name, _read(part)) for name, part in named])
 
 
-def of_fields(parts: Sequence[tuple[str, Field]]) -> Owners:
+def of_fields(ids: Sequence[tuple[str, Field]]) -> Owners:
     """The people of one or more columns that were read already, with their names."""
-    if len({part.size for _, part in parts}) > 1:
+    if len({part.size for _, part in ids}) > 1:
         raise InvalidArgument("person", "columns of equal length", "columns of several lengths", FIX)
-    read = [part.places() for _, part in parts]
+    read = [part.places() for _, part in ids]
     codes, people = read[0]
     for more, number in read[1:]:
         there = (codes != NOBODY) & (more != NOBODY)
         codes, people = numbered(np.where(there, codes * number + more, NOBODY))
-    return Owners(codes, people, tuple(name for name, _ in parts))
+    return Owners(codes, people, tuple(name for name, _ in ids))
 
 
 def numbered(codes: Codes) -> tuple[Codes, int]:
@@ -90,33 +94,11 @@ def numbered(codes: Codes) -> tuple[Codes, int]:
     return out, found.size
 
 
-def _parts(person: Any) -> list[tuple[str, Field]]:
-    """The columns of an id with their names, by the container's own type."""
-    framed = entrance.frame(person)
-    if isinstance(person, Mapping):
-        framed = [(str(name), part) for name, part in person.items()]
-    elif isinstance(person, np.ndarray) and person.ndim == 2:
-        framed = [(f"person[{i}]", person[:, i]) for i in range(person.shape[1])]
-    elif isinstance(person, tuple):
-        framed = [(_name(part, f"person[{i}]"), part) for i, part in enumerate(person)]
-    if framed is None:
-        return [(_name(person, "person"), _read(person))]
-    if not framed:
-        raise InvalidArgument("person", MUST, checks.outline(person), FIX)
-    return [(name, _read(part)) for name, part in framed]
-
-
 def _read(ids: Any) -> Field:
-    """One column of ids. What is none is described without its length, which is secret."""
+    """One column of ids. What is not a column is described without its length, which is secret."""
     if getattr(ids, "ndim", 1) != 1:
         raise InvalidArgument("person", MUST, f"{type(ids).__name__} of {ids.ndim} dimensions", FIX)
     return field("person", ids, MUST, FIX)
-
-
-def _name(column: Any, otherwise: str) -> str:
-    """The name that a column of pandas or polars has."""
-    name = getattr(column, "name", None)
-    return name if isinstance(name, str) and name and entrance.foreign(column) is not None else otherwise
 
 
 # --------------------------------------------------------------------------------------------- which columns may be ids

@@ -16,13 +16,13 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.arguments import Owned, category_fields, column_field, matrix_fields
+from uptack.table.arguments import Owned, category_fields
 from uptack.table.ids import Owners, owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.entrance import frame
+from uptack.table.values.entrance import column_field, frame, matrix_fields
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED

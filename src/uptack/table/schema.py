@@ -23,9 +23,9 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.table.csv import cells
-from uptack.table.csv.time_cells import DURATION, FORMS
+from uptack.table.csv.time_cells import DURATION
 from uptack.table.values.kinds import LARGEST
-from uptack.table.values.times import UNITS, parse_time
+from uptack.table.values.times import FORMS, UNITS, parse_time
 
 END = ".uptack.toml"
 FILE_KEYS: Mapping[str, Any] = {

@@ -27,8 +27,9 @@ from uptack.table.csv import time_cells
 from uptack.table.csv.recoding import LOST
 from uptack.table.csv.time_cells import false, listed, nothing, whole
 from uptack.table.names import known
+from uptack.table.values.times import FORMS
 
-TYPES = ("integer", "number", "boolean", "text", *time_cells.FORMS)
+TYPES = ("integer", "number", "boolean", "text", *FORMS)
 EXAMPLES = ("boolean:yes/no", "number:€", "date:%d.%m.%Y")
 """Kinds that say how their cells are written."""
 LONGEST_UNIT = 10
@@ -112,7 +113,7 @@ def is_kind(kind: object) -> bool:
     name, colon, how = kind.partition(":")
     if not colon:
         return True
-    if name in time_cells.FORMS:
+    if name in FORMS:
         return time_cells.is_format(name, how)
     return _is_unit(how) if name in ("integer", "number") else name == "boolean" and _words(kind) is not None
 
@@ -180,7 +181,7 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         lower = pc.utf8_lower(bare)
         known_words = pc.is_in(lower, listed(*words[0], *words[1]))
         return pc.if_else(known_words, pc.is_in(lower, listed(*words[0])), nothing(pa.bool_()))
-    if base(kind) in time_cells.FORMS:
+    if base(kind) in FORMS:
         return time_cells.cast(bare, kind)
     if unit := kind.partition(":")[2]:
         return cast(_without_unit(bare, unit), base(kind), form)

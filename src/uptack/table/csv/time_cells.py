@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.table.values.times import DAY, FIRST, LAST, SECOND, SPAN, Form, objects_as_ticks
+from uptack.table.values.times import DAY, FIRST, FORMS, LAST, SECOND, SPAN, objects_as_ticks
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 _DATE, _CLOCK = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}", r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -33,7 +33,6 @@ PATTERNS = {
 """What a cell of a kind looks like. Without a zone it is in UTC where that is the kind."""
 
 DURATION = "duration"
-FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc"), DURATION: Form("duration")}
 _OF_DAY = r"^(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?$"
 
 

@@ -24,7 +24,7 @@ from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
 from uptack.table.values.field import MOST_INTEGER, Array, Field, Floats, Mask
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, number
-from uptack.table.values.times import DAY, Form, form_of, measured, objects_as_ticks
+from uptack.table.values.times import DAY, FORMS, TIMED, Form, form_of, measured, objects_as_ticks
 
 NUMPY_KINDS: dict[str, Kind] = {
     "i": "integer",
@@ -79,23 +79,18 @@ def of_pandas(series: Any) -> Field:
     if isinstance(dtype, np.dtype):
         return of_numpy(series.to_numpy())
     array = getattr(series, "array", series)
-    if hasattr(dtype, "pyarrow_dtype") or (dtype.type is str and getattr(dtype, "storage", "") == "pyarrow"):
-        return of_arrow(array.__arrow_array__())
+    texts = dtype.type is str and getattr(dtype, "storage", "") == "pyarrow"
+    if texts or hasattr(dtype, "pyarrow_dtype") or hasattr(dtype, "numpy_dtype"):  # of Arrow, or nullable
+        return _through_arrow(array, lambda rows: rows.__arrow_array__())
     if hasattr(dtype, "tz") and hasattr(dtype, "unit"):
         unit = f"datetime64[{dtype.unit}]"
         return Field("time", size, lambda: (series.to_numpy(dtype=unit), None), form=Form("utc"))
     if (period := _period(dtype)) is not None:
         return Field("time", size, lambda: (array.asi8.view(period), None), form=form_of(np.dtype(period)))
-    if hasattr(dtype, "numpy_dtype"):
-        width = dtype.numpy_dtype
-        kind = NUMPY_KINDS.get(width.kind, "other")
-        return Field(
-            kind, size, lambda: (series.to_numpy(dtype=width, na_value=width.type(0)), np.asarray(series.isna()))
-        )
     if hasattr(dtype, "fill_value"):
         return _of_sparse(array, dtype)
     categories = hasattr(dtype, "categories")
-    kind = "text" if categories or dtype.type is str else "other"
+    kind: Kind = "text" if categories or dtype.type is str else "other"
 
     def read() -> tuple[Array, Mask]:
         return np.asarray(series.astype(object), object), np.asarray(series.isna())
@@ -144,41 +139,23 @@ def _period(dtype: Any) -> str | None:
 
 
 def of_polars(series: Any) -> Field:
-    """A column of polars."""
-    dtype, size = series.dtype, len(series)
-    kind = polars_kind(dtype)
-    if kind == "integer" and str(dtype).endswith("128"):
-        return Field(kind, size, lambda: (objects(series.to_list()), series.is_null().to_numpy()))
-    if kind in ("integer", "boolean"):
-        empty = False if kind == "boolean" else 0
-        return Field(kind, size, lambda: (series.fill_null(empty).to_numpy(), series.is_null().to_numpy()))
-    if kind == "number":
-        return Field(kind, size, lambda: (np.array(series.cast(float).to_numpy(), np.float64), None))
-    if kind in ("time", "duration"):
-        form = _form(kind, str(dtype) == "Date", getattr(dtype, "time_zone", None) is not None)
-        return Field(kind, size, lambda: (series.to_numpy(), None), form=form)
-    if kind == "text" or (kind == "other" and str(dtype) != "Time"):  # of a row that Python can't hold polars panics
-        return Field(kind, size, lambda: (_python(series.to_arrow()), None))
-    return Field(kind, size, lambda: (objects(series.to_list()), None))
-
-
-def _form(kind: Kind, dated: bool, zoned: bool) -> Form:
-    """How times or durations are shown, by their type."""
-    return Form("duration" if kind == "duration" else "date" if dated else "utc" if zoned else "clock")
-
-
-def polars_kind(dtype: Any) -> Kind:
-    """The kind of a type of polars."""
-    if dtype.is_integer():
-        return "integer"
-    if dtype.is_float() or dtype.is_decimal():
-        return "number"
-    kinds: dict[str, Kind] = {"Boolean": "boolean", "Date": "time", "Datetime": "time", "Duration": "duration"}
-    kinds |= {"String": "text", "Categorical": "text", "Enum": "text", "Object": "any", "Null": "any"}
-    return kinds.get(str(dtype).split("(")[0], "other")
+    """A column of polars. Arrow has no Python objects, and no integers of 128 bits."""
+    words = str(series.dtype)
+    if words == "Object":
+        return of_list(series.to_list())
+    if words.endswith("Int128"):
+        return Field("integer", len(series), lambda: (objects(series.to_list()), series.is_null().to_numpy()))
+    return _through_arrow(series, lambda rows: rows.to_arrow())
 
 
 # ---------------------------------------------------------------------------------------------------------------- Arrow
+
+
+def _through_arrow(column: Any, convert: Callable[[Any], Any]) -> Field:
+    """A column that Arrow can hold. Its rows are converted when they are read; no rows are enough for its kind."""
+    empty = of_arrow(convert(column[:0]))
+    form = empty.form if empty.kind in TIMED else None
+    return Field(empty.kind, len(column), lambda: of_arrow(convert(column)).read(), form=form)
 
 
 def of_arrow(values: Any) -> Field:
@@ -196,10 +173,11 @@ def of_arrow(values: Any) -> Field:
     if kind in ("integer", "boolean"):
         empty = pa.scalar(kind == "boolean").cast(values.type) if kind == "boolean" else pa.scalar(0, values.type)
         return Field(kind, size, lambda: (_plain(pc.fill_null(values, empty)), _plain(pc.is_null(values))))
-    if kind in ("time", "duration"):
+    if kind in TIMED:
         dated = pa.types.is_date(values.type)
         plain = pc.cast(values, pa.date32(), safe=False) if dated else values
-        form = _form(kind, dated, getattr(values.type, "tz", None) is not None)
+        zoned = getattr(values.type, "tz", None) is not None
+        form = Form("duration" if kind == "duration" else "date" if dated else "utc" if zoned else "clock")
         return Field(kind, size, lambda: (_plain(plain), None), form=form)
     return Field(kind, size, lambda: (_python(values), None))
 
@@ -277,6 +255,21 @@ def frame(x: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
+def parts(name: str, x: Any) -> list[tuple[str, Any]] | None:
+    """The names and columns of a frame, of a tuple, or of an array of two dimensions; None for a single column."""
+    if isinstance(x, np.ndarray) and x.ndim == 2:
+        return [(f"{name}[{i}]", x[:, i]) for i in range(x.shape[1])]
+    if isinstance(x, tuple):
+        return [(own_name(column, f"{name}[{i}]"), column) for i, column in enumerate(x)]
+    return frame(x)
+
+
+def own_name(column: Any, otherwise: str) -> str:
+    """The name that a column of pandas or polars has."""
+    name = getattr(column, "name", None)
+    return name if isinstance(name, str) and name and foreign(column) is not None else otherwise
+
+
 def names(x: Any) -> tuple[str, ...]:
     """The names of the columns of a frame; none for anything else, and for one that pandas made of an array."""
     if package(x) == "pandas" and not all(isinstance(name, str) for name in getattr(x, "columns", ())):
@@ -287,89 +280,62 @@ def names(x: Any) -> tuple[str, ...]:
 
 # --------------------------------------------------------------------------------- columns as the curator declares them
 
-Read = tuple[Array, Mask | None]
-
-
-def _integers(found: Field) -> Read:
-    """Whole numbers of 64 bits; what is none is missing."""
-    if found.kind == "integer":
-        values, gone = found.numbers()
-        return values, np.zeros(found.size, bool) if gone is None else gone
-    floats = found.floats()
-    whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < float(MOST_INTEGER))
-    return np.where(whole, floats, 0.0).astype(np.int64), ~whole
-
-
-def _floats(found: Field) -> Read:
-    return found.floats(), None
-
-
-def _truths(found: Field) -> Read:
-    """True and False; what is neither is missing."""
-    rows = found.rows()
-    fits = np.fromiter((type(row) in (bool, np.bool_) for row in rows), bool, found.size)
-    return np.fromiter((row is True or row is np.True_ for row in rows), bool, found.size) & fits, ~fits
-
-
-def _texts(found: Field) -> Read:
-    """Texts; what is none is missing."""
-    rows = [str.__str__(row) if issubclass(type(row), str) else None for row in found.rows()]  # no row's own method
-    values = np.empty(found.size, object)
-    values[:] = rows
-    return values, np.fromiter((row is None for row in rows), bool, found.size)
-
-
-FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc"), "duration": Form("duration")}
-"""Kinds of times and durations, and how they are shown."""
-
-
-def _moments(form: Form) -> Callable[[Field], Read]:
-    """Times, as they are or as ISO 8601 writes them, or durations; what is none is missing."""
-
-    def read(found: Field) -> Read:
-        ticks, gone = found.ticks() if found.kind == form.kind else objects_as_ticks(found.rows(), form)
-        if form.word == "date":
-            return (ticks // DAY).view("M8[D]"), gone
-        return ticks.view("m8[us]" if form.word == "duration" else "M8[us]"), gone
-
-    return read
-
-
-READ: dict[str, Callable[[Field], Read]] = {
-    **{name: _moments(form) for name, form in FORMS.items()},
-    "integer": _integers,
-    "number": _floats,
-    "boolean": _truths,
-    "text": _texts,
-}
+DECLARABLE = ("date", "datetime", "datetime-utc", "duration", "integer", "number", "boolean", "text")
+"""Kinds that a curator can declare."""
 
 
 def declared(found: Field, kind: str) -> Field:
     """The same rows as a column of this kind."""
     form = FORMS.get(kind)
     plain: Any = kind if form is None else form.kind
-    return Field(plain, found.size, lambda: READ[kind](found), form=form)
+    return Field(plain, found.size, lambda: _read_as(found, kind), form=form)
+
+
+def _read_as(found: Field, kind: str) -> tuple[Array, Mask | None]:
+    """Rows as values of a declared kind; a row that is not of this kind is missing."""
+    if (form := FORMS.get(kind)) is not None:
+        ticks, gone = found.ticks() if found.kind == form.kind else objects_as_ticks(found.rows(), form)
+        if form.word == "date":
+            return (ticks // DAY).view("M8[D]"), gone
+        return ticks.view("m8[us]" if form.word == "duration" else "M8[us]"), gone
+    if kind == "number":
+        return found.floats(), None
+    if kind == "integer" and found.kind == "integer":
+        values, missing = found.numbers()
+        return values, np.zeros(found.size, bool) if missing is None else missing
+    if kind == "integer":
+        floats = found.floats()
+        whole = np.isfinite(floats) & (np.floor(floats) == floats) & (np.abs(floats) < float(MOST_INTEGER))
+        return np.where(whole, floats, 0.0).astype(np.int64), ~whole
+    rows = found.rows()
+    if kind == "boolean":
+        fits = np.fromiter((type(row) in (bool, np.bool_) for row in rows), bool, found.size)
+        return np.fromiter((row is True or row is np.True_ for row in rows), bool, found.size) & fits, ~fits
+    texts = [str.__str__(row) if issubclass(type(row), str) else None for row in rows]  # no row's own method
+    return objects(texts), np.fromiter((text is None for text in texts), bool, found.size)
 
 
 def all_declared(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -> dict[str, Field]:
-    """Columns with the kinds that were declared, and the others as their containers have them."""
+    """Columns with the kinds that were declared. The others keep the kinds of their containers."""
     for name, kind in (types or {}).items():
         if name not in fields:
             raise InvalidArgument("types", f"for columns that there are: {', '.join(map(repr, fields))}", repr(name))
-        if kind not in READ:
-            raise InvalidArgument(f"types[{name!r}]", f"one of {', '.join(map(repr, READ))}", checks.describe(kind))
+        if kind not in DECLARABLE:
+            must = f"one of {', '.join(map(repr, DECLARABLE))}"
+            raise InvalidArgument(f"types[{name!r}]", must, checks.describe(kind))
     return {name: declared(f, types[name]) if types and name in types else f for name, f in fields.items()}
 
 
 # --------------------------------------------------------------------------------------------------------- the entrance
 
+NUMBERS = "a one-dimensional column of numbers"
 HELD: dict[Kind, tuple[str, str]] = {
     "text": ("texts or categories", "Convert it to numbers first, or count its values with uptack.histogram."),
     "time": ("times", "Pass the time since a public date as a number, as in (x - date) / np.timedelta64(1, 's')."),
     "duration": ("durations", "Divide it by a unit, as in x / np.timedelta64(1, 's')."),
     "other": ("values of another type than numbers", "Pick one numeric column."),
 }
-"""What a column that is no numeric one holds, and what to do."""
+"""What a column holds that is not numeric, and what to do."""
 
 
 def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = "Pick one column.") -> Field:
@@ -402,45 +368,60 @@ def _converted(x: Any) -> Any:
     return interrupts.watched(convert)
 
 
-def column(name: str, x: Any) -> Field:
-    """A column of numbers. A column of another kind is refused by its declared type alone.
+def column_field(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Field:
+    """A column of one of these kinds, or of any. A column of another kind is refused by its declared type alone.
 
-    >>> column("x", [1, None, "a", 2.5]).floats()
+    >>> column_field("x", [1, None, "a", 2.5]).floats()
     array([1. , nan, nan, 2.5])
-    >>> column("x", np.array(["2024-02-29"], "M8[D]"))
+    >>> column_field("x", np.array(["2024-02-29"], "M8[D]"))
     Traceback (most recent call last):
     uptack.errors.InvalidArgument: x must be a one-dimensional column of numbers, got a column of times. Pass the time
     since a public date as a number, as in (x - date) / np.timedelta64(1, 's').
     """
-    must = "a one-dimensional column of numbers"
-    return numeric(name, field(name, x, must, "Pick one numeric column."), must)
-
-
-def numeric(name: str, found: Field, must: str) -> Field:
-    """The field itself, if its rows can be read as numbers."""
-    if found.kind not in NUMERIC:
-        what, fix = HELD[found.kind]
-        raise InvalidArgument(name, must, f"a column of {what}", fix)
+    if kinds is None:
+        return field(name, x, must)
+    found = field(name, x, must, "Pick one numeric column.")
+    check_held(name, found.kind, (*NUMERIC, *(kind for kind in kinds if kind in TIMED)), must)
     return found
 
 
-def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
-    """Columns of numbers side by side, one line per row; a missing value is NaN. A single column gives one dimension.
+def check_held(name: str, kind: Kind, kinds: Sequence[Kind], must: str) -> None:
+    """Refuses a column of another kind."""
+    if kind not in kinds:
+        what, fix = HELD[kind]
+        raise InvalidArgument(name, must, f"a column of {what}", fix)
 
-    x is a column, a frame or an array of two dimensions. A list is one column: one of rows has no declared width, which
-    no row may decide, so an entry that is a list is no number. `numpy.array(rows)` has a width.
+
+def matrix_fields(name: str, x: Any, must: str = "a table of numbers") -> dict[str, Field]:
+    """The columns of numbers of a frame, of an array of one or two dimensions, or of a list, which is one column.
+
+    Those of a frame have its names, as far as these differ; others are numbered. A list of rows has no declared width,
+    and no row may decide it, so an entry that is a list is not a number. `numpy.array(rows)` has a width.
+    """
+    framed = frame(x)
+    if framed is not None:
+        labels = [label for label, _ in framed]
+        own = [label if labels.count(label) == 1 else f"{i}: {label}" for i, label in enumerate(labels)]
+        fields = [column_field(f"{name}[{label!r}]", part) for label, part in framed]
+        return dict(zip(own, fields, strict=True))
+    if isinstance(x, np.ndarray) and x.ndim == 2:
+        check_held(name, of_numpy(x.reshape(-1)).kind, NUMERIC, must)
+        return {str(i): of_numpy(x[:, i]) for i in range(x.shape[1])}
+    found = field(name, x, must, "")
+    check_held(name, found.kind, NUMERIC, must)
+    return {"0": found}
+
+
+def matrix(name: str, x: Any, must: str = "a table of numbers") -> Floats:
+    """`matrix_fields` as floats, one line per row; a missing value is NaN. A single column gives one dimension.
 
     >>> matrix("x", [1, None, [3, 4]])
     array([ 1., nan, nan])
     """
-    columns = frame(x)
-    if columns is not None:
-        fields = [column(f"{name}[{label!r}]", part) for label, part in columns]
-        return np.column_stack([part.floats() for part in fields]) if fields else np.empty((len(x), 0))
-    if isinstance(x, np.ndarray) and x.ndim == 2:
-        flat = numeric(name, of_numpy(x.reshape(-1)), must)
-        return flat.floats().reshape(x.shape)
-    return numeric(name, field(name, x, must, ""), must).floats()
+    columns = [one.floats() for one in matrix_fields(name, x, must).values()]
+    if frame(x) is None and getattr(x, "ndim", 1) == 1:
+        return columns[0]
+    return np.column_stack(columns) if columns else np.empty((len(x), 0))
 
 
 def flags(rows: Any) -> NDArray[np.bool_] | None:
@@ -484,12 +465,15 @@ def numbers(name: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> Floa
     if isinstance(value, Real | Decimal | np.bool_):
         made = np.array(_exact(value))
     elif isinstance(value, np.ndarray):
-        flat = numeric(name, of_numpy(value.reshape(-1)), must)
+        flat = of_numpy(value.reshape(-1))
+        check_held(name, flat.kind, NUMERIC, must)
         made = _clamped(flat).reshape(value.shape)
     elif 2 in dimensions and isinstance(value, list | tuple):
         made = matrix(name, value, must)
     else:
-        made = _clamped(numeric(name, field(name, value, must, ""), must))
+        found = field(name, value, must, "")
+        check_held(name, found.kind, NUMERIC, must)
+        made = _clamped(found)
     if made.ndim not in dimensions or made.size == 0:
         raise InvalidArgument(name, must, checks.outline(value))
     bounded: Floats = np.nan_to_num(made)

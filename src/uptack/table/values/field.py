@@ -39,12 +39,12 @@ class Field:
         form: Form | None = None,
         categories: bool = False,
     ) -> None:
-        self.kind, self.size, self.categories, self._read, self._form = kind, size, categories, read, form
+        self.kind, self.size, self.categories, self.read, self._form = kind, size, categories, read, form
 
     @cached_property
     def _values(self) -> tuple[Array, Mask | None]:
         """Integers as int64 or uint64, floats as float64."""
-        values, missing = self._read()
+        values, missing = self.read()
         code = values.dtype.kind
         if code == "f" and values.dtype != np.float64:
             values = _doubles(values)

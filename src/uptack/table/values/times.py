@@ -95,8 +95,8 @@ class Form:
         What is beyond the ends is shown as the end: post-processing.
         """
         least, most = (-LONGEST, LONGEST) if self.word == "duration" else (FIRST, LAST)
-        whole = _whole(tick, towards) if math.isfinite(tick) else (most if tick > 0 else least)
-        whole = min(max(whole, least), most)
+        nearest = math.floor if towards < 0 else math.ceil if towards > 0 else round
+        whole = min(max(nearest(tick), least), most) if math.isfinite(tick) else (most if tick > 0 else least)
         if self.word == "duration":
             return timedelta(microseconds=whole)
         if self.word == "date":
@@ -115,8 +115,8 @@ class Form:
         return self.show(float(value))
 
 
-def _whole(tick: float, towards: int) -> int:
-    return math.floor(tick) if towards < 0 else math.ceil(tick) if towards > 0 else round(tick)
+FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc"), "duration": Form("duration")}
+"""Kinds of times and durations that can be declared."""
 
 
 # ------------------------------------------------------------------------------------------------------ rows as ticks

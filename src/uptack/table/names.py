@@ -7,8 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownName
 from uptack.table.values.kinds import Kind, canonical, held, labelled
@@ -52,22 +50,15 @@ def id_names(person: object) -> tuple[str, ...]:
 
 
 def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
-    """A value that rows of a column of this kind can have; None stands for a missing value. Integers may be floats."""
-    wanted = canonical(value)
-    if wanted is None:
-        return None
-    if kind == "duration":
-        return _length(value, what)
-    truth, whole, real = isinstance(value, bool | np.bool_), isinstance(wanted, int), isinstance(wanted, float)
-    fits = {
-        "integer": whole and not truth,
-        "number": (whole or real) and not truth,
-        "boolean": truth,
-        "text": not whole and not real,
-    }
-    if not fits.get(kind, True):
-        raise InvalidArgument(what, f"of type {kind}, as the column {name!r} is", checks.describe(value))
-    return labelled([wanted], kind)[0]
+    """A public value as rows of a column of this kind show it; None stands for a missing value."""
+    if kind != "duration" or canonical(value) is None:
+        check_kind(what, [value], name, kind)
+        return labelled([canonical(value)], kind)[0]
+    span = parse_time(value)
+    if span is None or span.word != "duration":
+        must = "a duration, such as timedelta(hours=1) or 01:00:00"
+        raise InvalidArgument(what, must, checks.describe(value))
+    return timedelta(microseconds=span.ticks)
 
 
 HOLDS: dict[str, Callable[[Any], bool]] = {
@@ -127,12 +118,3 @@ def group_key(group: Any, kinds: Sequence[Kind]) -> tuple[Hashable, ...]:
     if len(parts) != len(kinds):
         raise InvalidArgument("groups", f"tuples of {len(kinds)} values", checks.describe(group))
     return tuple(held(part, kind) for part, kind in zip(parts, kinds, strict=True))
-
-
-def _length(value: Any, what: str) -> timedelta:
-    """A duration that rows are to have."""
-    said = parse_time(value)
-    if said is None or said.word != "duration":
-        must = "a duration, such as timedelta(hours=1) or 01:00:00"
-        raise InvalidArgument(what, must, checks.describe(value))
-    return timedelta(microseconds=said.ticks)

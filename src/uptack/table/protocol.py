@@ -31,7 +31,7 @@ from uptack.table.names import known
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.field import Field
-from uptack.table.values.kinds import WHOLE, Kind
+from uptack.table.values.kinds import WHOLE, Kind, canonical
 from uptack.table.values.times import TIMED, Form
 
 Weights = Integers | None
@@ -63,20 +63,12 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Coded:
-    """0 where a row has the first of two values, 1 where it has the second, and missing elsewhere."""
-
-    name: str
-    first: Any
-    second: Any
-
-
-@dataclass(frozen=True)
 class Meets:
-    """1 where a row has a value that meets a condition, 0 where it has another one, and missing where it has none."""
+    """1 where a row meets a condition, 0 where it meets only the condition `among`, and missing elsewhere."""
 
     name: str
     condition: Condition
+    among: Condition
 
 
 @dataclass(frozen=True)
@@ -147,7 +139,7 @@ class Column:
     """
 
     table: Table
-    expr: Name | Coded | Meets | Floored
+    expr: Name | Meets | Floored
     kind: Kind
     form: Form | None = None
     integers: bool = False
@@ -199,12 +191,16 @@ class Column:
         return replace(self, after=(*self.after, step), integers=False, **changes)
 
     def coded(self, first: Any, second: Any) -> Column:
-        """0 and 1 for two values of the column."""
-        return Column(self.table, Coded(self.name, first, second), "number", missing=self.missing)
+        """0 and 1 for two values of the column, and missing for others."""
+        equal = Condition(self.name, self.kind, "==", (canonical(second),))
+        either = Condition(self.name, self.kind, "in", (canonical(first), canonical(second)))
+        return Column(self.table, Meets(self.name, equal, either), "number", missing=self.missing)
 
     def meeting(self, condition: Condition) -> Column:
         """1 and 0 for rows that meet a condition and rows that do not. It is about rows, whatever is made of them."""
-        return Column(self.table, Meets(self.name, condition), "number", missing=self.missing, own=self.own)
+        valued = replace(condition, operation="!=", values=(None,))
+        meets = Meets(self.name, condition, valued)
+        return Column(self.table, meets, "number", missing=self.missing, own=self.own)
 
     def floored(self, every: str) -> Column:
         """Times by units of the calendar, to be counted."""

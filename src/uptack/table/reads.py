@@ -142,7 +142,7 @@ class Reads:
         labels = given.get("groups") if self.shape == "labelled" else None
         if isinstance(labels, list | tuple) or (isinstance(labels, np.ndarray) and labels.ndim):
             for group in labels:  # whether rows can have such labels is public
-                comparable(names[1], table.kinds[names[1]], group, "groups")
+                comparable(names[1], table.value_kind(names[1]), group, "groups")
 
     def named(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named."""

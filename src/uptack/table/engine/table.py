@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -25,10 +24,8 @@ from uptack.table.engine.expressions import (
     known_times,
     missing,
     number,
-    text_bytes,
     text_key,
     time_form,
-    whole,
 )
 from uptack.table.engine.groups import EngineGroups
 from uptack.table.engine.rows import Drops, EngineRows, gathered
@@ -39,7 +36,6 @@ from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
     Clipped,
-    Coded,
     Column,
     Columns,
     Counts,
@@ -259,21 +255,9 @@ class EngineTable(Table):
         found, values, wanted = self._kinds[name], self.key(name), canonical(value)
         if wanted is None:
             return missing(values)
-        ibis = connection.ibis()
-        literal = None
-        if found == "integer" and isinstance(wanted, int):
-            literal = whole(wanted, values.type())
-        elif found == "number" and isinstance(wanted, int | float):
-            literal = number(nearest(wanted)) if canonical(nearest(wanted)) == wanted else None
-        elif found == "boolean" and wanted in (0, 1):
-            literal = ibis.literal(bool(wanted))
-        elif found == "text" and isinstance(wanted, str):
-            literal = text_bytes(self._con, wanted)
-        elif found == "duration" and isinstance(wanted, timedelta):
-            literal = whole(wanted // timedelta(microseconds=1), values.type())
-        elif found in ("time", "other", "any"):
-            literal = wanted
-        return ibis.literal(False) if literal is None else (values == literal).fill_null(False)
+        if found == "number" and isinstance(wanted, int) and canonical(nearest(wanted)) != wanted:
+            return connection.ibis().literal(False)  # no float is this integer
+        return (values == where.literal(found, values, wanted)).fill_null(False)
 
     @cached_property
     def _met(self) -> Any:
@@ -288,13 +272,9 @@ class EngineTable(Table):
         """The numbers of all rows as floats, before anything is done to them; null where there is none."""
         ibis, nothing = connection.ibis(), connection.ibis().null().cast("float64")
         value = column.expr
-        if isinstance(value, Coded):
-            second, first = self.has(value.name, value.second), self.has(value.name, value.first)
-            found = ibis.cases((second, number(1.0)), (first, number(0.0)), else_=nothing)
-        elif isinstance(value, Meets):
-            there = replace(value.condition, operation="!=", values=(None,))
-            met = where.met(self._compared, [value.condition])
-            found = ibis.cases((~where.met(self._compared, [there]), nothing), (met, number(1.0)), else_=number(0.0))
+        if isinstance(value, Meets):
+            met, among = (where.met(self._compared, [one]) for one in (value.condition, value.among))
+            found = ibis.cases((~among, nothing), (met, number(1.0)), else_=number(0.0))
         else:
             found = as_floats(self.table[column.name])
         return ibis.ifelse(self._met, found, nothing) if self.conditions else found
@@ -371,7 +351,7 @@ class EngineTable(Table):
         rows, width = self._outer_count() if self._con.name in HERE else 0, len(columns)
         if self._con.name not in HERE or rows * width * 8 > COLUMN:
             return None
-        if self.plain is not None and not any(isinstance(column.expr, Coded | Meets) for column in columns):
+        if self.plain is not None and not any(isinstance(column.expr, Meets) for column in columns):
             read: Any = self.plain.beside([column.name for column in columns], ())
         else:
             read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})

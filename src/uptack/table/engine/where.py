@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from functools import reduce
 from typing import Any
 
 from uptack.table.conditions import ORDER, Condition, decided
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import missing, number, text_bytes, whole
+from uptack.table.values.kinds import Kind
 from uptack.table.values.kinds import number as nearest
 
 
@@ -22,14 +24,14 @@ def _met(one: Condition, values: Any) -> Any:
     """On a column's keys: floats, integers, truth values, bytes of texts."""
 
     def same() -> Any:
-        return _any_of(one, values, [_literal(one, values, value) for value in one.values if value is not None])
+        return _any_of(one, values, [literal(one.kind, values, value) for value in one.values if value is not None])
 
     def ordered(sign: str, end: Any) -> Any:
         limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
         always = decided(sign, end, limits)
         if always is not None:
             return connection.ibis().literal(always)
-        return ORDER[sign](values, _literal(one, values, end)).fill_null(False)
+        return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
 
     return one.met_where(~missing(values), same, ordered)
 
@@ -50,13 +52,19 @@ def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:
     return values.isin(list(wanted)).fill_null(False)
 
 
-def _literal(one: Condition, values: Any, value: Any) -> Any:
-    """A value as the engine's column has it; null, which nothing is equal to, where it can't."""
+def literal(kind: Kind, values: Any, value: Any) -> Any:
+    """A canonical value as rows of a column have it; null, which nothing is equal to, where none can have it."""
     ibis = connection.ibis()
-    if one.kind == "number":
+    if kind in ("time", "other", "any"):
+        return value
+    if kind == "text":
+        return text_bytes(connection.backend(values), value)
+    if kind == "duration" and isinstance(value, timedelta):
+        return whole(value // timedelta(microseconds=1), values.type())
+    if kind == "integer" and isinstance(value, int):
+        return whole(value, values.type())
+    if kind == "number" and isinstance(value, int | float):
         return number(nearest(value))
-    if one.kind == "integer":
-        return whole(value, values.type()) if isinstance(value, int) else ibis.null().cast(values.type())
-    if one.kind == "boolean":
+    if kind == "boolean" and value in (0, 1):
         return ibis.literal(bool(value))
-    return text_bytes(connection.backend(values), value)
+    return ibis.null().cast(values.type())

@@ -20,7 +20,6 @@ from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
     WEIGHTLESS,
-    Coded,
     Column,
     Columns,
     Counts,
@@ -207,14 +206,9 @@ class MemoryTable(Table):
     def _values(self, column: Column) -> Values:
         """The numbers of all rows, before there are numbers per person."""
         value, gone = column.expr, None
-        if isinstance(value, Coded):
-            field = self.fields[value.name]
-            second, first = field.equal(value.second), field.equal(value.first)
-            values, gone = np.where(second, 1.0, np.where(first, 0.0, np.nan)), ~(first | second)
-        elif isinstance(value, Meets):
-            there = replace(value.condition, operation="!=", values=(None,))
-            values = where.met(self.fields, [value.condition]).astype(np.float64)
-            gone = ~where.met(self.fields, [there])
+        if isinstance(value, Meets):
+            values: NDArray[Any] = where.met(self.fields, [value.condition]).astype(np.float64)
+            gone = ~where.met(self.fields, [value.among])
         else:
             field = self.fields[column.expr.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()

@@ -36,7 +36,7 @@ def _met(one: Condition, field: Field) -> Mask:
         limits = int(np.iinfo(values.dtype).min), int(np.iinfo(values.dtype).max)
 
     def same() -> Mask:
-        wanted: list[Any] = [value for value in one.values if value is not None]
+        wanted = [value for value in one.values if isinstance(value, int | float)]
         inside = [value for value in wanted if limits is None or limits[0] <= value <= limits[1]]
         return reduce(np.logical_or, (values == value for value in inside), np.zeros(field.size, bool))
 

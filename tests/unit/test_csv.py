@@ -217,7 +217,7 @@ def test_bytes_tell_what_cells_do():
     told = [0, 0]
     for some in itertools.product(CELLS, repeat=3):
         for column in (pa.array(some, pa.string()), pa.array(["x", *some, "-"], pa.string()).slice(1, 3)):
-            whole, there = cells.integers_at_once(column), cells.without_empty(column, cells.LOST)
+            whole, there = cells.at_once(column, "integer"), cells.without_empty(column, cells.LOST)
             if whole is not None:
                 assert whole.to_pylist() == [cell if cell is None else int(cell) for cell in some]
                 assert whole.type == pa.int64()
@@ -241,14 +241,14 @@ def test_bytes_tell_numbers_as_their_pattern_does():
     words += ["nan", "-inf", "nan(1)", "0x1p3", "1d5", "1e400", "-1E-400", "1_0", " 1", "1 ", "٣", "1.5e3"]
     column, pattern, told = pa.array(words), re.compile(cells.Numbers().patterns["number"]), 0
     for place, word in enumerate(words):
-        if (found := cells.numbers_at_once(column.slice(place, 1))) is not None:
+        if (found := cells.at_once(column.slice(place, 1), "number")) is not None:
             told += 1
             assert pattern.search(word), word
             assert found.to_pylist() == [float(word)]
     assert told >= sum(word[0] in "-.0" and bool(pattern.search(word)) and word[-1] != "f" for word in words)
     column = pa.array(["1", None, "-2.5", "", "1e3"])
-    assert cells.numbers_at_once(column) is None
-    assert cells.numbers_at_once(column.slice(0, 3)).to_pylist() == [1.0, None, -2.5]
+    assert cells.at_once(column, "number") is None
+    assert cells.at_once(column.slice(0, 3), "number").to_pylist() == [1.0, None, -2.5]
 
 
 def test_copies_keep_integers_to_their_ends(tmp_path):

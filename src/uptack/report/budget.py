@@ -196,7 +196,7 @@ def _parts(
         known(name, kinds)
     for name in plausible:
         known(name, kinds, (*NUMERIC, *TIMED))
-    listed = {name: schema.levels(name) if kinds[name] in ("text", "integer") else () for name in names}
+    listed = {name: schema.column(name).levels or () if kinds[name] in ("text", "integer") else () for name in names}
     units = {name: column.unit or "" for name, column in schema.columns.items()} | dict(measures)
     unlisted = [name for name in names if kinds[name] in CATEGORIES.kinds and not listed[name]]
     parts = [
@@ -206,7 +206,7 @@ def _parts(
             LISTED_INTEGERS if kinds[name] == "integer" and listed[name] else BY_KIND.get(kinds[name], OTHERS),
             checks.positive(f"share of {name}", shares.get(name, 1)),
             delta / (2 * len(unlisted)) if name in unlisted else Fraction(0),
-            plausible.get(name) or schema.plausible(name),
+            plausible.get(name) or schema.column(name).plausible,
             form=session.source.forms.get(name),
             keys=listed[name],
             people=bool(session.adjacency.person),
@@ -267,7 +267,7 @@ def _refused(session: Session, parts: Sequence[Part]) -> list[Part]:
     free: list[tuple[Any, ...]] = []
     checked = []
     for part in parts:
-        requests = (part.kind, part.alike, part.form, session.schema.granularity(part.name))
+        requests = (part.kind, part.alike, part.form, session.schema.column(part.name).granularity)
         if part.plausible is not None or requests not in free:
             lines = session.plan(part.request(draw) for draw in part.draws).releases
             made = zip(part.draws, lines, strict=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -162,6 +161,6 @@ def registered(frame: Any) -> Any:
         con = connection.ibis().pyspark.connect(frame.sparkSession)
     except ImportError as missing:
         raise UptackError('frames of Spark need ibis: pip install "uptack[spark]"') from missing
-    view = f"uptack_{uuid4().hex}"
+    view = connection.new_name()
     frame.createOrReplaceTempView(view)
     return con.table(view)

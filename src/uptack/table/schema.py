@@ -95,17 +95,9 @@ class Schema:
         """The declared kinds of columns."""
         return {name: column.kind for name, column in self.columns.items() if column.kind is not None}
 
-    def granularity(self, column: str) -> Fraction | str | None:
-        """The declared granularity of a column."""
-        return self.columns.get(column, ColumnSchema()).granularity
-
-    def plausible(self, column: str) -> tuple[Any, Any] | None:
-        """The declared plausible range of a column."""
-        return self.columns.get(column, ColumnSchema()).plausible
-
-    def levels(self, column: str) -> tuple[str | int | bool, ...]:
-        """The declared categories of a column."""
-        return self.columns.get(column, ColumnSchema()).levels or ()
+    def column(self, name: str) -> ColumnSchema:
+        """What is declared about a column."""
+        return self.columns.get(name, ColumnSchema())
 
     def filled(self, options: Any) -> Any:
         """Options of a file (`uptack.table.engine.files.FileOptions`), with those not given taken from the schema."""

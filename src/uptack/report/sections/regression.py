@@ -27,7 +27,7 @@ TINY, HUGE = 1e-300, 1e300
 def ask(session: Session, target: str, epsilon: Fraction) -> list[Request]:
     """The target on all other numbers, and on texts whose levels are public."""
     known(target, session.source.kinds, NUMERIC)
-    levels = {name: len(session.schema.levels(name)) for name in session.texts}
+    levels = {name: len(session.schema.column(name).levels or ()) for name in session.texts}
     texts = (name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
     predictors = (*session.predictors(target), *texts)
     if not predictors:

@@ -26,6 +26,7 @@ from uptack.errors import InvalidArgument
 from uptack.table.csv import time_cells
 from uptack.table.csv.recoding import LOST
 from uptack.table.csv.time_cells import false, listed, nothing, whole
+from uptack.table.engine.connection import present
 from uptack.table.names import known
 from uptack.table.values.times import FORMS
 
@@ -172,9 +173,8 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
 
     if kind == "text":
         return found
-    if kind == "integer" and not form.thousands and (plain := integers_at_once(found)) is not None:
-        return plain
-    if kind == "number" and form == Numbers() and (plain := numbers_at_once(found)) is not None:
+    simple = (kind == "integer" and not form.thousands) or (kind == "number" and form == Numbers())
+    if simple and (plain := at_once(found, kind)) is not None:
         return plain
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
@@ -271,10 +271,9 @@ def _number(text: str | None, kind: str) -> int | float | None:
     return found if -(1 << 63) <= found < 1 << 63 else None
 
 
-# ------------------------------------------------------------------------------------------- all cells of a column at
-# once
+# --------------------------------------------------------------------------------------- all cells of a column at once
 
-# Each of these functions looks at the bytes of all cells, as Arrow stores them. It returns what reading cell by cell
+# These functions look at the bytes of all cells, as Arrow stores them. They return what reading cell by cell
 # would return, or None if the bytes alone do not show it. So they change the time, and no result.
 
 PLUS, MINUS, ZERO, NINE, EXPONENT = b"+-09e"
@@ -306,27 +305,9 @@ def without_empty(cells: Any, broken: str) -> Any | None:
     return pa.StringArray.from_buffers(len(cells), pa.py_buffer(ends), cells.buffers()[2], there)
 
 
-def integers_at_once(cells: Any) -> Any | None:
-    """Texts as integers, if each consists of digits, maybe after a minus, and none is too large."""
-    import pyarrow as pa
-
-    if not isinstance(cells, pa.StringArray) or cells.null_count == len(cells):
-        return None
-    ends = _ends(cells)
-    filled = ends[1:] > ends[:-1]
-    if not (filled.all() if not cells.null_count else np.array_equal(filled, _there(cells))):
-        return None
-    signs = np.flatnonzero(_written(cells, ends) - np.uint8(ZERO) > 9)
-    if signs.size and not _are_minus(cells, ends, signs):
-        return None
-    try:
-        return cells.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return None
-
-
-def numbers_at_once(cells: Any) -> Any | None:
-    """Texts as floats, if each is a number and consists of digits and of + - . e E only.
+def at_once(cells: Any, kind: str) -> Any | None:
+    """Texts as integers, if each consists of digits, maybe after a minus, and none is too large; or as floats, if each
+    is a number and consists of digits and of + - . e E only.
 
     These characters make numbers in one way only. (A comma and a slash lie between them in ASCII, and Arrow accepts
     neither.) So Arrow accepts no text as a number that `Numbers` does not.
@@ -336,26 +317,22 @@ def numbers_at_once(cells: Any) -> Any | None:
     if not isinstance(cells, pa.StringArray) or cells.null_count == len(cells):
         return None
     ends = _ends(cells)
-    if ends[0] == ends[-1]:
-        return None
-    written = _written(cells, ends)
-    letters = written[written - np.uint8(PLUS) > NINE - PLUS]
-    if letters.size and not (letters | 0x20 == EXPONENT).all():
-        return None
+    written, filled = _written(cells, ends), ends[1:] > ends[:-1]
+    if kind == "integer":
+        signs = np.flatnonzero(written - np.uint8(ZERO) > 9)
+        plain = filled.all() if not cells.null_count else np.array_equal(filled, present(cells))
+        plain = plain and (not signs.size or _are_minus(written, ends, signs))
+    else:
+        letters = written[written - np.uint8(PLUS) > NINE - PLUS]
+        plain = filled.any() and (letters | 0x20 == EXPONENT).all()
     try:
-        return cells.cast(pa.float64())
+        return cells.cast(pa.int64() if kind == "integer" else pa.float64()) if plain else None
     except pa.ArrowInvalid:
         return None
 
 
-def _there(cells: Any) -> NDArray[np.bool_]:
-    bits = np.unpackbits(np.frombuffer(cells.buffers()[0], np.uint8), bitorder="little")
-    return bits[cells.offset : cells.offset + len(cells)].astype(bool)
-
-
-def _are_minus(cells: Any, ends: NDArray[np.int32], signs: NDArray[np.intp]) -> bool:
+def _are_minus(written: NDArray[np.uint8], ends: NDArray[np.int32], signs: NDArray[np.intp]) -> bool:
     """Whether each of these bytes, which are all that are not digits, is a minus that begins a longer cell."""
-    written = _written(cells, ends)
     begins = np.zeros(written.size + 1, bool)
     begins[ends - ends[0]] = True
     return bool((written[signs] == MINUS).all() and begins[signs].all() and not begins[signs + 1].any())

@@ -106,8 +106,10 @@ def _looked(path: str, options: FileOptions) -> Look:
         preamble["unnamed"] = where
         paths, made = text_layout(path, replace(stated_file, delimiter=made.delimiter, unnamed=where))
     made = replace(made, numbers=_form(paths, made, options))
-    seen, odd = _seen(paths, made)
-    gaps = Counter[str]()
+    seen, widths, gaps = [_Seen(name, made.numbers) for name in made.names], rules.RowWidths(), Counter[str]()
+    for batch in rules.batches(paths, made, widths):
+        for column, texts in zip(seen, batch, strict=True):
+            column.see(texts)
     for column in seen:
         gaps.update(column.gaps)
     own = options.na if isinstance(options.na, Mapping) else {}
@@ -122,7 +124,7 @@ def _looked(path: str, options: FileOptions) -> Look:
         **preamble,
     }
     found = tuple(column.proposed(stated.get(column.name), made.na if own else {}) for column in seen)
-    return Look(dialect, found, seen[0].rows if seen else 0, odd)
+    return Look(dialect, found, seen[0].rows if seen else 0, widths.others.total())
 
 
 def _encoding(path: str, options: FileOptions) -> str:
@@ -251,14 +253,6 @@ def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Num
                 fit[number, place] += pc.sum(pc.and_(some, cells.fits(bare, "number", form))).as_py() or 0
     good = (fit >= float(MOST) * held) & (fit > 0)
     return max(zip(forms, good.sum(axis=1), (fit * good).sum(axis=1), strict=True), key=lambda one: one[1:])[0]
-
-
-def _seen(paths: Sequence[str], made: rules.Layout) -> tuple[list[_Seen], int]:
-    seen, widths = [_Seen(name, made.numbers) for name in made.names], rules.RowWidths()
-    for batch in rules.batches(paths, made, widths):
-        for column, texts in zip(seen, batch, strict=True):
-            column.see(texts)
-    return seen, widths.others.total()
 
 
 @dataclass

@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -327,8 +327,7 @@ def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator
         yield from arrow.open_csv(file, reading, parsing, kinds)
 
 
-# ----------------------------------------------------------------------------------- copies in a private folder, and
-# inference of kinds
+# ------------------------------------------------------------------ copies in a private folder, and inference of kinds
 
 UNITS = tuple(f"number:{sign}" for sign in ("%", "$", "€", "£"))
 AMBIGUOUS = frozenset({"date:%d/%m/%Y", "date:%m/%d/%Y"})
@@ -344,12 +343,7 @@ NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so the result is not private before it is used."""
     guesses, widths = Guesses(made, dict.fromkeys(made.names, GUESS)), RowWidths()
-
-    def look() -> None:
-        for _ in ahead(guesses.read, unread(paths, made, widths, label="inferring types")):
-            pass
-
-    guarded(look)
+    guarded(lambda: deque(ahead(guesses.read, unread(paths, made, widths, label="inferring types")), maxlen=0))
     widths.check(made)
     return guesses.kinds()
 

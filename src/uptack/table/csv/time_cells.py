@@ -14,13 +14,12 @@ In a duration the first directive may have any number of digits: "90:30" is an h
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from uptack.table.values.times import DAY, FIRST, FORMS, LAST, SECOND, SPAN, objects_as_ticks
+from uptack.table.values.times import DAY, FIRST, FORMS, LAST, SECOND, objects_as_ticks
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 _DATE, _CLOCK = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}", r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -111,45 +110,46 @@ def cast(bare: Any, kind: str) -> Any:
 
     kind, _, written = kind.partition(":")
     if kind == DURATION:
-        return _formatted_durations(bare, written) if written else _durations(bare)
+        return _durations(bare, written)
     bare = _as_iso(bare, kind, written) if written else bare
     fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), false())
     cells = pc.if_else(fits, bare, nothing(pa.string()))
     if kind == "datetime-utc":
         zoned = pc.match_substring_regex(cells, f"{_ZONE}$")
         cells = pc.if_else(zoned, cells, pc.binary_join_element_wise(cells, *listed("Z", "")))
+    dtype, bits, unit = (arrow()[kind], 32, DAY) if kind == "date" else (arrow()[kind], 64, 1)
     try:
-        return _known(cells.cast(arrow()[kind]), kind)
+        times = cells.cast(dtype)
     except pa.ArrowInvalid:
         ticks, gone = objects_as_ticks(cells.to_pylist(), FORMS[kind])
-    found = pa.array(ticks // DAY if kind == "date" else ticks, mask=gone)
-    return (found.cast(pa.int32()) if kind == "date" else found).cast(arrow()[kind])
+        return pa.array(ticks // unit, pa.int32() if bits == 32 else pa.int64(), mask=gone).cast(dtype)
+    low, high = (whole(end // unit, bits).cast(dtype) for end in (FIRST, LAST))
+    return pc.if_else(pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high)), times, nothing(dtype))
 
 
-def _known(times: Any, kind: str) -> Any:
-    """The same without what is before the year 1 or after the year 9999, in UTC where that is the kind."""
-    import pyarrow.compute as pc
-
-    bits, unit = (32, DAY) if kind == "date" else (64, 1)
-    low, high = (whole(end // unit, bits).cast(times.type) for end in (FIRST, LAST))
-    inside = pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high))
-    return pc.if_else(inside, times, nothing(times.type))
+SPAN_PATTERN = r"^(?P<H>[0-9]{1,9}):(?P<M>[0-5][0-9]):(?P<S>[0-5][0-9])(?:\.(?P<f>[0-9]{1,9}))?$"
+"""A duration without its sign, where there is no format: see `uptack.table.values.times.SPAN`."""
 
 
-def _durations(bare: Any) -> Any:
-    """Texts as ticks of durations, what is finer cut off towards the past: see `uptack.table.values.times.SPAN`."""
+def _durations(bare: Any, text: str = "") -> Any:
+    """Cells as ticks of durations, rounded down to a tick: in a format, or else as h:mm:ss. A minus may come first."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.extract_regex(bare, f"^{SPAN}$")
-    parts = {name: pc.struct_field(found, name) for name in ("sign", "hours", "minutes", "seconds", "parts")}
-    hours, minutes, seconds = (parts[name].cast(pa.int64()) for name in ("hours", "minutes", "seconds"))
-    below = pc.utf8_rpad(parts["parts"], 9, "0").cast(pa.int64())
-    whole_parts = pc.divide(below, whole(1000))
-    clock = pc.add(pc.multiply(hours, whole(3600)), pc.add(pc.multiply(minutes, whole(60)), seconds))
-    ticks = pc.add(pc.multiply(clock, whole(SECOND)), whole_parts)
-    finer = pc.greater(below, pc.multiply(whole_parts, whole(1000))).cast(pa.int64())
-    return pc.if_else(pc.equal(parts["sign"], *listed("-")), pc.negate(pc.add(ticks, finer)), ticks)
+    letters = directives(text) or "HMSf"
+    unsigned = pc.replace_substring_regex(bare, "^-", "")
+    found = pc.extract_regex(unsigned, pattern(text, letters[0]) if text else SPAN_PATTERN)
+    ticks, finer = whole(0, 64), whole(0, 64)
+    for letter, seconds in (("H", 3600), ("M", 60), ("S", 1)):
+        if letter in letters:
+            part = pc.struct_field(found, letter).cast(pa.int64())
+            ticks = pc.add(ticks, pc.multiply(part, whole(seconds * SECOND, 64)))
+    if "f" in letters:
+        below = pc.utf8_rpad(pc.struct_field(found, "f"), 9, "0").cast(pa.int64())
+        whole_ticks = pc.divide(below, whole(1000))
+        ticks = pc.add(ticks, whole_ticks)
+        finer = pc.greater(below, pc.multiply(whole_ticks, whole(1000))).cast(pa.int64())
+    return pc.if_else(pc.starts_with(bare, "-"), pc.negate(pc.add(ticks, finer)), ticks)
 
 
 def beyond_a_day(bare: Any) -> bool:
@@ -160,20 +160,15 @@ def beyond_a_day(bare: Any) -> bool:
     return bool(pc.any(pc.and_(pc.is_valid(_durations(bare)), pc.invert(clock))).as_py())
 
 
-def _groups(bare: Any, text: str, leading: str | None = None) -> Callable[[str], Any]:
-    """The part of each cell that a directive of a format matches; None where the cell is written otherwise."""
-    import pyarrow.compute as pc
-
-    found = pc.extract_regex(bare, pattern(text, leading))
-    return lambda letter: pc.struct_field(found, letter)
-
-
 def _as_iso(bare: Any, kind: str, text: str) -> Any:
     """Cells in a format as ISO 8601 writes them; a cell that is written otherwise is missing."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    group, letters = _groups(bare, text), directives(text) or ()
+    letters, found = directives(text) or (), pc.extract_regex(bare, pattern(text))
+
+    def group(letter: str) -> Any:
+        return pc.struct_field(found, letter)
 
     def joined(sign: str, *parts: Any) -> Any:
         return pc.binary_join_element_wise(*parts, *listed(sign))
@@ -206,24 +201,6 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
     if "f" in letters:
         clock = joined(".", clock, group("f"))
     return joined("T", day, clock)
-
-
-def _formatted_durations(bare: Any, text: str) -> Any:
-    """Cells in a format as ticks of durations; a minus may stand in front."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    letters = directives(text) or ()
-    negative = pc.starts_with(bare, "-")
-    group = _groups(pc.replace_substring_regex(bare, "^-", ""), text, letters[0])
-    ticks = None
-    for letter, seconds in (("H", 3600), ("M", 60), ("S", 1)):
-        if letter in letters:
-            part = pc.multiply(group(letter).cast(pa.int64()), whole(seconds * SECOND, 64))
-            ticks = part if ticks is None else pc.add(ticks, part)
-    if "f" in letters:
-        ticks = pc.add(ticks, pc.utf8_rpad(group("f"), 6, "0").cast(pa.int64()))
-    return pc.if_else(negative, pc.negate(ticks), ticks)
 
 
 # --------------------------------------------------------------------------------------------------- constants of Arrow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 import weakref
 from collections import deque
@@ -42,15 +43,6 @@ def ibis() -> Any:
     return ibis
 
 
-def duckdb(path: str = ":memory:", **settings: Any) -> Any:
-    """A connection to DuckDB. What it spills to a disk goes to a private folder."""
-    con = Connection(path, **settings)
-    kept = snapshots.state(con).folder = private_folders.folder(snapshots.state(con))
-    con.con.execute("SET temp_directory = '" + str(kept / "spilled").replace("'", "''") + "'")
-    con.con.execute(f"SET perfect_ht_threshold = {DENSE}")
-    return con
-
-
 def folder(con: Any) -> Path:
     """The private folder of a connection of ours."""
     kept = snapshots.state(con).folder
@@ -61,6 +53,11 @@ def folder(con: Any) -> Path:
 def backend(table: Any) -> Any:
     """The connection that an expression of ibis, or a statement of ours, runs on."""
     return table.con if isinstance(table, Plain | Statement) else ibis().get_backend(table)
+
+
+def new_name() -> str:
+    """A name that no other table or view has."""
+    return f"uptack_{uuid4().hex}"
 
 
 MISTAKEN = "SELECT oid::int8 FROM pg_type WHERE typtype = 'e' OR typname IN ('money', 'oid')"
@@ -177,7 +174,7 @@ class Kept:
         self.table = table
         if con.name != "duckdb":
             return
-        name, kept = f"uptack_{uuid4().hex}", snapshots.state(con)
+        name, kept = new_name(), snapshots.state(con)
         whole(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
         self._making = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} AS {con.compile(table)}"
         snapshots.run(con, lambda: self.make(con))
@@ -199,13 +196,15 @@ def floats(values: Any) -> Floats:
     if str(values.type) != "double":
         made: NDArray[Any] = values.to_numpy(zero_copy_only=False)
         return made.astype(np.float64, copy=False)
-    present, numbers = values.buffers()
     part = slice(values.offset, values.offset + len(values))
-    found: Floats = np.frombuffer(numbers, np.float64)[part] if len(values) else np.empty(0)
-    if not values.null_count:
-        return found
-    bits = np.unpackbits(np.frombuffer(present, np.uint8), bitorder="little")
-    return np.where(bits[part], found, np.nan)
+    found: Floats = np.frombuffer(values.buffers()[1], np.float64)[part] if len(values) else np.empty(0)
+    return np.where(present(values), found, np.nan) if values.null_count else found
+
+
+def present(values: Any) -> NDArray[np.bool_]:
+    """Which values of an Arrow array with nulls are not null."""
+    bits = np.unpackbits(np.frombuffer(values.buffers()[0], np.uint8), bitorder="little")
+    return bits[values.offset : values.offset + len(values)].astype(bool)
 
 
 def integers(values: Any) -> NDArray[np.int64]:
@@ -253,42 +252,31 @@ def add(parts: Iterable[list[Any]]) -> list[Any]:
 
 
 def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], size: int = 0) -> list[Any]:
-    """Σ f over the record batches of an expression, in any order; `nothing` is f of one without rows.
+    """Σ f over the record batches of an expression, in any order; `nothing` is f of no rows.
 
-    Small batches are put together first, until there are so many rows.
+    Small batches are joined until they have `size` rows.
     """
-    if backend(table).name == "pyspark":
-        parts = (part for _, part in on_partitions(table, lambda _, batches: _added(f, _larger(batches, size))))
-        return add([nothing, *(part for part in parts if part is not None)])
 
-    return folded(table, lambda batches: reduce(lambda a, b: add((a, b)), ahead(f, _larger(batches, size)), nothing))
+    def added(parts: Iterator[list[Any]]) -> list[Any]:
+        return reduce(lambda a, b: add((a, b)), parts, nothing)
+
+    if backend(table).name == "pyspark":
+        parts = on_partitions(table, lambda _, batches: added(map(f, _larger(batches, size))))
+        return add([nothing, *(part for _, part in parts)])
+    return folded(table, lambda batches: added(ahead(f, _larger(batches, size))))
 
 
 def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
-    """The same rows in batches of at least so many."""
-    waiting: list[Any] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= size:
-            yield _one(waiting)
-            waiting = []
-    if waiting:
-        yield _one(waiting)
-
-
-def _one(batches: list[Any]) -> Any:
+    """The same rows in batches of at least `size` rows, except the last."""
     import pyarrow as pa
 
-    joined = batches if len(batches) == 1 else pa.Table.from_batches(batches).combine_chunks().to_batches()
-    return (joined or batches)[0]  # a table without rows has no batches
-
-
-def _added(f: Callable[[Any], list[Any]], batches: Iterator[Any]) -> list[Any] | None:
-    """Σ f over the batches of a partition; None where there are none."""
-    total: list[Any] | None = None
-    for batch in batches:
-        total = f(batch) if total is None else add((total, f(batch)))
-    return total
+    waiting: list[Any] = []
+    for batch in itertools.chain(batches, [None]):
+        waiting += [] if batch is None else [batch]
+        if waiting and (batch is None or sum(one.num_rows for one in waiting) >= size):
+            joined = waiting if len(waiting) == 1 else pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            yield (joined or waiting)[0]  # a table without rows has no batches
+            waiting = []
 
 
 def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: str | None = None) -> list[tuple[int, T]]:
@@ -355,7 +343,7 @@ KINDS: dict[str, Kind] = {
 
 
 class Connection:
-    """A connection to DuckDB. It looks like one of ibis, as far as it goes."""
+    """A connection to DuckDB, with the methods of one of ibis that we call. It spills rows to a private folder."""
 
     name = "duckdb"
 
@@ -364,7 +352,10 @@ class Connection:
 
         self.con = duckdb.connect(path, read_only, settings)
         self.con.execute("SET python_enable_replacements = false")  # a table is one of DuckDB, never a variable
-        self.con.execute("SET timezone = 'UTC'")  # ibis does, too: a view may make numbers of times
+        self.con.execute("SET timezone = 'UTC'")  # as ibis does: a view may make numbers of times
+        kept = snapshots.state(self).folder = private_folders.folder(snapshots.state(self))
+        self.con.execute("SET temp_directory = '" + str(kept / "spilled").replace("'", "''") + "'")
+        self.con.execute(f"SET perfect_ht_threshold = {DENSE}")
 
     def ibis(self) -> Any:
         """The same connection for ibis: the same state, the same locks."""

@@ -8,12 +8,13 @@ than a batch of rows need be in memory, and every row is made from one row of th
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
@@ -113,21 +114,18 @@ class Making:
         names = [*self.names, *batch.schema.names[self.reads :]]
         return pa.RecordBatch.from_arrays(columns + batch.columns[self.reads :], names=names)
 
-    def several(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """One batch after the other."""
-        return map(self, batches)
-
 
 def _on_executors(rows: Any, making: Making) -> Any:
     """A view of Spark: rows are made where they are, whenever they are read."""
-    con, view = connection.backend(rows), f"uptack_{uuid4().hex}"
+    con, view = connection.backend(rows), connection.new_name()
 
     def named() -> Any:
         from pyspark.sql.types import DoubleType, StructField, StructType
 
         frame = con.raw_sql(con.compile(rows))
         made = [StructField(name, DoubleType()) for name in making.names]
-        frame.mapInArrow(making.several, StructType(made + frame.schema.fields[making.reads :])).createTempView(view)
+        types = StructType(made + frame.schema.fields[making.reads :])
+        frame.mapInArrow(partial(map, making), types).createTempView(view)
         return con.table(view)
 
     table = snapshots.run(con, named)
@@ -136,40 +134,31 @@ def _on_executors(rows: Any, making: Making) -> Any:
 
 
 def _on_disk(rows: Any, making: Making, count: int) -> Any:
-    """A file: rows are made once. One that does not have as many as the table is an error."""
-    theirs = connection.backend(rows)
-    limits = snapshots.run(theirs, lambda: _limits(theirs)) if theirs.name == "duckdb" else {}
-    con = connection.duckdb(**limits)
-    path, nothing = connection.folder(con) / "made.parquet", making(_without_rows(rows))
-    if connection.folded(rows, lambda batches: _written(path, connection.ahead(making, batches), nothing)) != count:
-        raise UptackError(snapshots.CHANGED)
-    found = parquet(con, [str(path)], hive=False)
-    snapshots.state(con).fixed = True
-    return found
-
-
-def _limits(con: Any) -> dict[str, Any]:
-    (found,) = con.con.execute("SELECT " + ", ".join(f"current_setting('{one}')" for one in SETTINGS)).fetchall()
-    return dict(zip(SETTINGS, found, strict=True))
-
-
-def _without_rows(rows: Any) -> Any:
-    """A record batch of an expression that has none."""
+    """A file: rows are made once. A file that does not have as many rows as the table is an error."""
     import pyarrow as pa
 
-    schema = rows.schema().to_pyarrow()
-    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
+    theirs, limits = connection.backend(rows), dict[str, Any]()
+    if theirs.name == "duckdb":
+        asked = "SELECT " + ", ".join(f"current_setting('{one}')" for one in SETTINGS)
+        (found,) = snapshots.run(theirs, lambda: theirs.con.execute(asked).fetchall())
+        limits = dict(zip(SETTINGS, found, strict=True))
+    con, schema = connection.Connection(**limits), rows.schema().to_pyarrow()
+    path = connection.folder(con) / "made.parquet"
+    nothing = making(pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema))
+    if connection.folded(rows, lambda batches: _written(path, connection.ahead(making, batches), nothing)) != count:
+        raise UptackError(snapshots.CHANGED)
+    table = parquet(con, [str(path)], hive=False)
+    snapshots.state(con).fixed = True
+    return table
 
 
 def _written(path: Path, batches: Iterator[Any], nothing: Any) -> int:
-    """How many rows there are, which are written. `nothing` is a batch without any, for a table that has none."""
+    """Writes the rows, and returns their number. `nothing` is a batch without rows."""
     import pyarrow.parquet as pq
 
-    first = next(batches, nothing)
-    rows = int(first.num_rows)
+    first, rows = next(batches, nothing), 0
     with pq.ParquetWriter(path, first.schema, use_dictionary=False, write_statistics=False) as file:
-        file.write_batch(first)
-        for batch in batches:
+        for batch in itertools.chain([first], batches):
             file.write_batch(batch)
-            rows += batch.num_rows
+            rows += int(batch.num_rows)
     return rows

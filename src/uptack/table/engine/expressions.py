@@ -3,7 +3,7 @@ rows of people have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -49,18 +49,15 @@ def _within_floats(values: Any) -> Any:
 
     A numeric NaN is equal to itself and above all numbers, so it comes first.
     """
-    ibis, (most, least) = connection.ibis(), (_exact(bound) for bound in (LARGEST, "2.4703282292062328e-324"))
+    ibis = connection.ibis()
+    nan, most, least = (ibis.literal(str(one)).cast("decimal") for one in ("NaN", LARGEST, "2.4703282292062328e-324"))
     return ibis.cases(
-        (values == _exact("NaN"), ibis.null().cast("float64")),
+        (values == nan, ibis.null().cast("float64")),
         (values > most, number(np.inf)),
         (values < -most, number(-np.inf)),
         ((values < least) & (values > -least), number(0.0)),
         else_=values.cast("float64"),
     )
-
-
-def _exact(value: object) -> Any:
-    return connection.ibis().literal(str(value)).cast("decimal")
 
 
 def missing(values: Any) -> Any:
@@ -89,13 +86,6 @@ def whole(wanted: int, dtype: Any) -> Any:
         return connection.ibis().null().cast(dtype)
 
 
-def filled(table: Any, instead: float) -> Any:
-    """The column v with numbers in place of missing values and of infinities; other columns as they are."""
-    v, ibis = table.v, connection.ibis()
-    bounded = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
-    return table.mutate(v=ibis.ifelse(missing(v), number(instead), bounded))
-
-
 def compares_bytes(con: Any) -> bool:
     """Whether we know how to compare texts by their bytes in this engine."""
     return con.name in _ENCODERS
@@ -110,12 +100,11 @@ def text_key(con: Any, values: Any) -> Any:
 
 
 def _valid(text: Any) -> Any:
-    """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `decoded`."""
+    """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `valued`."""
     import pyspark
 
-    return (
-        connection.builtin("try_validate_utf8", str, str)(text) if int(pyspark.__version__.split(".")[0]) >= 4 else text
-    )
+    newer = int(pyspark.__version__.split(".")[0]) >= 4
+    return connection.builtin("try_validate_utf8", str, str)(text) if newer else text
 
 
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
@@ -139,16 +128,13 @@ def text_bytes(con: Any, text: object) -> Any:
 
 
 def valued(key: Any, kind: Kind) -> Any:
-    """What a key of a column stands for: a text for its bytes, a duration for its ticks."""
+    """What a key of a column stands for: a text for its bytes, None for bytes that are no text, a duration."""
+    if key is None or kind not in ("duration", "text"):
+        return key
     if kind == "duration":
-        return None if key is None else timedelta(microseconds=key)
-    return decoded(key) if kind == "text" else key
-
-
-def decoded(text: bytes | None) -> str | None:
-    """Bytes as the text that they are; None if they are none."""
+        return timedelta(microseconds=key)
     try:
-        return None if text is None else bytes(text).decode()
+        return bytes(key).decode()
     except UnicodeDecodeError:
         return None
 
@@ -248,11 +234,8 @@ def counted(rows: Any, ids: Sequence[str]) -> connection.Kept:
 
 def weight(m: Any, unit: PrivacyUnit) -> Any:
     """The units of each row of a person with m rows."""
-    return unit.weights(m, _least).cast("int64")
-
-
-def _least(each: Any, most: int) -> Any:
-    return connection.ibis().least(each, connection.ibis().literal(most, type="int64"))
+    ibis = connection.ibis()
+    return unit.weights(m, lambda each, most: ibis.least(each, ibis.literal(most, type="int64"))).cast("int64")
 
 
 def weighed(rows: Any, people: connection.Kept, ids: Sequence[str], unit: PrivacyUnit) -> Any:
@@ -335,29 +318,15 @@ def total(table: Any) -> Any:
             return ops.Project(given["parent"], {n: _tried(v, on_duckdb) for n, v in given["values"].items()})
         if isinstance(node, ops.Filter):
             return ops.Filter(given["parent"], [_tried(one, on_duckdb) for one in given["predicates"]])
+        made = node if changed is None else node.__recreate__(given)
         if isinstance(node, ops.Relation):
-            for part in _values(given.values()):
-                _refuse(part)
-        return node if changed is None else node.__recreate__(given)
+            links = [child for child in made.__children__ if isinstance(child, ops.JoinLink)]
+            for part in (*made.__children__, *(predicate for link in links for predicate in link.__children__)):
+                if isinstance(part, ops.Value):  # a key, a predicate of a join, an aggregate
+                    _refuse(part)
+        return made
 
     return root.replace(replaced).to_expr()
-
-
-def _values(given: Iterable[Any]) -> list[Any]:
-    """The values among the arguments of a relation: keys, predicates of joins, aggregates."""
-    from ibis.expr import operations as ops
-
-    found = []
-    for one in given:
-        if isinstance(one, ops.Value):
-            found.append(one)
-        elif hasattr(one, "values") and hasattr(one, "items"):
-            found += _values(one.values())
-        elif isinstance(one, tuple | list):
-            found += _values(one)
-        elif type(one).__name__ == "JoinLink":
-            found += _values([one.predicates])
-    return found
 
 
 def _tried(value: Any, on_duckdb: bool) -> Any:

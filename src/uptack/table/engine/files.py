@@ -13,7 +13,6 @@ from functools import partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
-from uuid import uuid4
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption, UptackError
@@ -58,8 +57,9 @@ class FileOptions(rules.Dialect):
 
     def given(self) -> dict[str, Any]:
         """The options that were given."""
-        unsaid = {name: False if name == "hive" else None for name in vars(self)}
-        return {name: value for name, value in vars(self).items() if value is not unsaid[name]}
+        return {
+            field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not field.default
+        }
 
 
 DIALECT = tuple(field.name for field in fields(rules.Dialect))
@@ -88,19 +88,22 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
     if form == "url":
-        return _readable(lambda: _in_database(_connected(name), wanted), *_database(name))
+        shown = f"{name.partition('://')[0]}://…"  # the rest may hold a password
+        fix = "Check that it is running, and the host, port, user, password and name of the database."
+        must = "the URL of a database that can be reached"
+        return _readable(lambda: _in_database(_connected(name), wanted), must, shown, fix)
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise InvalidArgument("data", "a file that exists", repr(name))
         must = "a database of DuckDB that can be opened"
-        con = partial(connection.duckdb, name, read_only=True, **settings)
+        con = partial(connection.Connection, name, read_only=True, **settings)
         return _readable(lambda: _in_database(con(), wanted), must, repr(name), DATABASE)
     found = [name] if "://" in name else local(name, _extensions(form))
     if form == "csv":
         return _csv(found, settings, options, told)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
     must, fix = f"{NAMED[form]} that can be read", STREAM if form == "arrow" else ""
-    table = _readable(lambda: opener(connection.duckdb(**settings), found), must, repr(name), fix)
+    table = _readable(lambda: opener(connection.Connection(**settings), found), must, repr(name), fix)
     if told is not None:
         told.check(table.columns)
     return table
@@ -117,12 +120,6 @@ def _readable(read: Callable[[], T], must: str, got: str, fix: str) -> T:
     except Exception:
         pass
     raise InvalidArgument("data", must, got, fix)
-
-
-def _database(url: str) -> tuple[str, str, str]:
-    """The error of a database that can't be opened. A URL may hold a password, so only its scheme is shown."""
-    fix = "Check that it is running, and the host, port, user, password and name of the database."
-    return "the URL of a database that can be reached", f"{url.partition('://')[0]}://…", fix
 
 
 def _connected(url: str) -> Any:
@@ -171,25 +168,23 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
 
     They are from the first rows of a file, and **not private**.
     """
-    return guarded(lambda: _from_first_rows(path, options, columns)) if columns else []
-
-
-def _from_first_rows(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
     import pyarrow.compute as pc
 
-    paths, made = text_layout(path, options)
-    found = []
-    for name, texts in zip(made.names, next(rules.batches(paths[:1], made)), strict=True):
-        if name not in columns:
-            continue
-        some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
-        number = cells.fits(bare, "number", made.numbers)
-        filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
-        words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
-        often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
-        if numbers >= NEAR * filled:
-            found.append(hint(name, word, often, filled))
-    return [one for one in found if one]
+    def look() -> list[str]:
+        paths, made = text_layout(path, options)
+        found = []
+        for name, texts in zip(made.names, next(rules.batches(paths[:1], made)), strict=True):
+            if name not in columns:
+                continue
+            some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
+            number = cells.fits(bare, "number", made.numbers)
+            filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
+            words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
+            often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
+            found.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
+        return [one for one in found if one]
+
+    return guarded(look) if columns else []
 
 
 def hint(name: str, word: str, often: int, filled: int) -> str:
@@ -237,15 +232,14 @@ def _form(name: str) -> str:
 
 
 def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
-    """The files of a name. A name that exists is that file, whatever its characters. Else *, ? and [ make a pattern."""
-    found = _matches(name, extensions)
-    if not found:
+    """The files of a name: see `_matches`."""
+    if not (found := _matches(name, extensions)):
         raise InvalidArgument("data", "a file that exists", repr(name))
     return found
 
 
 def _matches(name: str, extensions: Sequence[str]) -> list[str]:
-    """The same; nothing if there is no such file."""
+    """A name that exists is that file, whatever its characters. Else *, ? and [ make a pattern."""
     place = Path(name)
     if place.is_dir() and extensions:
         listed = [str(inside) for inside in place.rglob("*") if _extension(inside.name) in extensions]
@@ -278,21 +272,18 @@ def _extension(name: str) -> str:
 
 def _in_database(con: Any, table: str | None) -> Any:
     """The table of that name, or the only one."""
-    names = _tables(con)
+    if con.name == "duckdb":
+        here = "table_catalog = current_database() AND table_schema = current_schema()"
+        query = f"SELECT table_name FROM information_schema.tables WHERE {here} ORDER BY 1"
+        names = [name for (name,) in con.con.sql(query).fetchall()]
+    else:
+        names = list(con.list_tables())
     if table is None and len(names) == 1:
         return con.table(names[0])
     if table is None:
         fix = f"There are {', '.join(map(repr, names))}." if names else ""
         raise InvalidArgument("table", "the name of a table in the database", "None", fix)
     return con.table(known(table, dict.fromkeys(names, "other"), what="table"))
-
-
-def _tables(con: Any) -> list[str]:
-    if con.name != "duckdb":
-        return list(con.list_tables())
-    here = "table_catalog = current_database() AND table_schema = current_schema()"
-    query = f"SELECT table_name FROM information_schema.tables WHERE {here} ORDER BY 1"
-    return [name for (name,) in con.con.sql(query).fetchall()]
 
 
 def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told: Schema | None) -> Any:
@@ -305,7 +296,7 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told:
         told.check(made.names)
         types = {} if types is None else types  # columns of which it says nothing are texts
     kinds = rules.declared(types, made)
-    con = connection.duckdb(**settings)
+    con = connection.Connection(**settings)
     copy, kinds = rules.copied(names, made, kinds, connection.folder(con))
     state(con).csv_kinds = dict(kinds)
     state(con).durations = frozenset(name for name, kind in kinds.items() if cells.base(kind) == DURATION)
@@ -370,7 +361,7 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     coded = [f.name for f in plain if pa.types.is_dictionary(f.type)]  # else Arrow checks texts whose codes it narrows
     form = pads.ParquetFileFormat(read_options=pads.ParquetReadOptions(dictionary_columns=coded))
     read = pads.dataset(names, format=form, schema=pa.schema([*fields, *folders]), partitioning=parts)
-    raw = _new_name()
+    raw = connection.new_name()
     con.con.register(raw, read)
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
     cells = [
@@ -392,7 +383,7 @@ def arrow(con: Any, names: list[str]) -> Any:
     """Arrow files. Nothing has checked their texts, so what is not UTF-8 is missing."""
     import pyarrow.dataset as pads
 
-    raw, read = _new_name(), pads.dataset(names, format="ipc")
+    raw, read = connection.new_name(), pads.dataset(names, format="ipc")
     for name in names:
         if pads.dataset(name, format="ipc").schema != read.schema:
             raise _differing(name, names[0])
@@ -410,30 +401,22 @@ def arrow(con: Any, names: list[str]) -> Any:
 def _watch(con: Any, names: list[str]) -> None:
     """Remember which files they are, so that a release can see whether they are still the same."""
 
-    def seen() -> list[tuple[int, int, int] | None]:
-        return [_identity(name) for name in names]
+    def identity(name: str) -> tuple[int, int, int] | None:
+        try:
+            found = Path(name).stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
-    before = seen()
-    state(con).unchanged = lambda: seen() == before
-
-
-def _identity(name: str) -> tuple[int, int, int] | None:
-    try:
-        found = Path(name).stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    before = list(map(identity, names))
+    state(con).unchanged = lambda: list(map(identity, names)) == before
 
 
 def view(con: Any, query: str) -> Any:
     """A query under a name of its own."""
-    name = _new_name()
+    name = connection.new_name()
     con.con.execute(f"CREATE TEMPORARY VIEW {name} AS {query}")
     return con.table(name)
-
-
-def _new_name() -> str:
-    return f"uptack_{uuid4().hex}"
 
 
 def listing(names: Sequence[str]) -> str:

@@ -76,11 +76,10 @@ def of_pandas(series: Any) -> Field:
     Which type the categories have depends on the rows: one text among numbers makes objects of all.
     """
     dtype, size = series.dtype, len(series)
-    if isinstance(dtype, np.dtype):
+    array, nullable = getattr(series, "array", series), hasattr(dtype, "numpy_dtype")
+    if isinstance(dtype, np.dtype) or (nullable and not hasattr(array, "__arrow_array__")):
         return of_numpy(series.to_numpy())
-    array = getattr(series, "array", series)
-    texts = dtype.type is str and getattr(dtype, "storage", "") == "pyarrow"
-    if texts or hasattr(dtype, "pyarrow_dtype") or hasattr(dtype, "numpy_dtype"):  # of Arrow, or nullable
+    if nullable or hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
         return _through_arrow(array, lambda rows: rows.__arrow_array__())
     if hasattr(dtype, "tz") and hasattr(dtype, "unit"):
         unit = f"datetime64[{dtype.unit}]"

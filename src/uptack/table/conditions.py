@@ -38,7 +38,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.labels import label
-from uptack.table.names import known
+from uptack.table.names import is_unicode, known
 from uptack.table.values.kinds import Kind, canonical, in_order
 from uptack.table.values.kinds import number as nearest
 from uptack.table.values.times import Form, parse_time
@@ -197,7 +197,10 @@ def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool =
         return None
     if form is not None:
         return _moment(name, form, value)
-    truth, text = isinstance(value, bool | np.bool_), isinstance(value, str) and _writable(value)
+    truth, text = (
+        isinstance(value, bool | np.bool_),
+        isinstance(value, str) and "\0" not in value and is_unicode(value),
+    )  # every engine can hold it
     real = isinstance(value, Real | Decimal) and isinstance(plain, int | float) and math.isfinite(plain)
     fits = {"boolean": truth, "text": text, "any": truth or text or real}.get(kind, real and not truth)
     if not fits:
@@ -222,11 +225,6 @@ def _moment(name: str, form: Form, value: Any) -> int:
     return said.ticks
 
 
-def _writable(text: str) -> bool:
-    """Whether every source can hold such a text: else two of them would differ."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 # ------------------------------------------------------------------------------------------------- conditions as a text
 
 LONGEST_TEXT = 20_000
@@ -245,7 +243,7 @@ TOKEN = re.compile(
 def parse_conditions(text: str) -> list[tuple[str, tuple[str, Any]]]:
     """The conditions of a text: names of columns, each with an operation and a value, as `Session.where` takes them.
 
-    The text is parsed, never evaluated. Dates and times are texts: day >= '2024-01-01'.
+    The text is parsed, never evaluated.
 
         text       = condition { "and" condition }
         condition  = name operation value | value order name [order value]

@@ -31,6 +31,11 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
     return name
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogate, which no file and no engine can hold."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def hidden(name: object, person: Sequence[str]) -> None:
     """Refuses a column of ids."""
     if name in person:

@@ -99,38 +99,41 @@ def open_table(
         delimiter, header, encoding, decimal, thousands, na, skip_rows, comment, unnamed, table, types, memory, threads,
         hive,
     )  # fmt: skip
+    made = _opened(data, options)
+    return made.by_person(ids) if ids else made
+
+
+def _opened(data: Any, options: files.FileOptions) -> Table:
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         connection.check(opened)
-        return _by_person(EngineTable.of(opened, state(connection.backend(opened)).durations), ids)
+        return EngineTable.of(opened, state(connection.backend(opened)).durations)
     home = package(data)
     framed = home in FRAMES and hasattr(type(data), "columns")
-    in_memory = isinstance(data, Mapping | np.ndarray) or framed
+    in_memory, types = isinstance(data, Mapping | np.ndarray) or framed, options.types
     for name, value in options.given().items():
         if not (name == "types" and in_memory and isinstance(value, Mapping)):
             raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
-    kinds = types if isinstance(types, Mapping) else None
-    if isinstance(data, Mapping | np.ndarray):
-        return _by_person(MemoryTable.of(from_arrays(data, kinds)), ids)
+    if in_memory:
+        return MemoryTable.of(from_memory(data, types if isinstance(types, Mapping) else None))
     if home == "ibis" and hasattr(data, "schema"):
         connection.check(data)
-        return _by_person(EngineTable.of(expressions.total(data)), ids)
+        return EngineTable.of(expressions.total(data))
     if home == "pyspark" and hasattr(data, "sparkSession"):
-        return _by_person(EngineTable.of(registered(data)), ids)
-    if framed:
-        return _by_person(MemoryTable.of(from_frame(data, kinds)), ids)
+        return EngineTable.of(registered(data))
     if isinstance(data, MemoryTable | EngineTable):
-        return _by_person(data, ids)
+        return data
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
     raise InvalidArgument("data", must, checks.describe(data))
 
 
-def _by_person(table: Table, ids: Sequence[str]) -> Table:
-    return table.by_person(ids) if ids else table
-
-
-def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
-    """An array (a column "x", or columns "x0", "x1", ...), a structured array, or a dictionary of arrays."""
+def from_memory(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
+    """An array (a column "x", or columns "x0", "x1", ...), a structured array, a dictionary of arrays, or a frame."""
+    columns = frame(x)
+    if columns is not None:
+        if len({name for name, _ in columns}) < len(columns):
+            raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
+        return all_declared({name: field(name, values) for name, values in columns}, types)
     if isinstance(x, Mapping):
         named = {str(name): values for name, values in x.items()}
     elif x.dtype.names:
@@ -139,16 +142,7 @@ def from_arrays(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Fie
         named = {f"x{place}": x[:, place] for place in range(x.shape[1])}
     else:
         named = {"x": x}
-    fields = {name: field(f"data[{name!r}]", values) for name, values in named.items()}
-    return all_declared(fields, types)
-
-
-def from_frame(data: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
-    """A frame of pandas, polars (eager or lazy) or Arrow."""
-    columns = frame(data) or []
-    if len({name for name, _ in columns}) < len(columns):
-        raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
-    return all_declared({name: field(name, values) for name, values in columns}, types)
+    return all_declared({name: field(f"data[{name!r}]", values) for name, values in named.items()}, types)
 
 
 FRAMES = ("pandas", "polars", "pyarrow")

@@ -171,8 +171,7 @@ class Reads:
             return (*columns, *([None] * (2 - len(columns))))
         return tuple(columns)
 
-    # ------------------------------------------------------------------------------------------------ of a caller's
-    # data
+    # ----------------------------------------------------------------------------------------------- of a caller's data
 
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
         """Data arguments as columns of one table, with the owners of rows, the column of order and those of groups.

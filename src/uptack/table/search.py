@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -194,8 +195,7 @@ def crossed(rows: Weighed, before: int, unit: PrivacyUnit) -> int:
     return exact_sum(np.repeat(rows.values, times.astype(np.int64, copy=False)).astype(np.float64, copy=False))
 
 
-# ------------------------------------------------------------------------------------------------------------ the
-# search
+# ----------------------------------------------------------------------------------------------------------- the search
 
 
 class Scans(Protocol):
@@ -262,11 +262,9 @@ def orders(scans: Scans, unit: PrivacyUnit, sizes: Mapping[int, Size], windows: 
             some = {column: what for column, (word, what) in asked.items() if word == question}
             for column, answer in (getattr(scans, question)(some) if some else {}).items():
                 go_on(column, answer)
-    return {column: Order(size.n, found[column], _between(scans, column), unit) for column, size in sizes.items()}
-
-
-def _between(scans: Scans, column: int) -> Between:
-    return lambda low, high, before, last: scans.between(column, low, high, before, last)
+    return {
+        column: Order(size.n, found[column], partial(scans.between, column), unit) for column, size in sizes.items()
+    }
 
 
 def _places(windows: Sequence[Window], size: Size, unit: PrivacyUnit) -> list[Window]:

@@ -173,18 +173,14 @@ def _transaction(con: Any) -> Iterator[bool]:
         try:
             yield True
         finally:
-            _end(con.con)
+            try:
+                con.con.commit()
+            except Exception:
+                with contextlib.suppress(Exception):
+                    con.con.rollback()
     elif con.name == "postgres" and con.con.info.transaction_status == IDLE:
         with con.con.transaction():
             con.con.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             yield True
     else:
         yield False
-
-
-def _end(con: Any) -> None:
-    try:
-        con.commit()
-    except Exception:
-        with contextlib.suppress(Exception):
-            con.rollback()

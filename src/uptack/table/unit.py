@@ -127,15 +127,13 @@ ROW = PrivacyUnit()
 """Rows that are their own."""
 
 
-# --------------------------------------------------------------------------------------- sums of units without a
-# largest
+# ------------------------------------------------------------------------------ sums of units beyond 64-bit integers
 
 
 def wide(numbers: Integers, most: int) -> Integers:
-    """Integers without a largest, where they or what is made of them come to as much as `most`, and that is large.
+    """Arbitrary-precision integers if they, or what is computed from them, may reach `most` and that exceeds 64 bits.
 
-    A person has some 2^32 units, so integers of 64 bits hold those of 1.7 billion people; a machine with 100 GB has
-    room for the rows of as many. `most` is a bound that is known beforehand, so usually nothing is done.
+    A person has some 2^32 units, so 64-bit integers hold those of 1.7 billion people.
     """
     return numbers if most < ROOM else numbers.astype(object)
 

@@ -27,7 +27,7 @@ from uptack.table.csv import time_cells
 from uptack.table.csv.recoding import LOST
 from uptack.table.csv.time_cells import false, listed, nothing, whole
 from uptack.table.engine.connection import present
-from uptack.table.names import known
+from uptack.table.names import is_unicode, known
 from uptack.table.values.times import FORMS
 
 TYPES = ("integer", "number", "boolean", "text", *FORMS)
@@ -101,7 +101,7 @@ def missing_words(na: object, columns: Sequence[str]) -> dict[str, tuple[str, ..
 
 def _word_list(na: object) -> tuple[str, ...]:
     words = () if na is None else (na,) if isinstance(na, str) else na
-    if not isinstance(words, Sequence) or not all(isinstance(word, str) and _is_text(word) for word in words):
+    if not isinstance(words, Sequence) or not all(isinstance(word, str) and is_unicode(word) for word in words):
         must = "a word for missing values such as 'NA', a list of words, or a dictionary of such by column"
         raise InvalidArgument("na", must, checks.describe(na))
     return tuple(dict.fromkeys(word.strip() for word in words))
@@ -124,19 +124,14 @@ def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     if kind == "boolean":
         return TRUE, FALSE
     words = [word.strip().lower() for word in kind.partition(":")[2].split("/")]
-    two = len(words) == 2 and all(map(_is_text, words)) and "" not in words and words[0] != words[1]
+    two = len(words) == 2 and all(map(is_unicode, words)) and "" not in words and words[0] != words[1]
     return ((words[0],), (words[1],)) if two else None
-
-
-def _is_text(word: str) -> bool:
-    """Whether it consists of characters. A lone surrogate is none, and no text file has it."""
-    return not any("\ud800" <= sign <= "\udfff" for sign in word)
 
 
 def _is_unit(unit: str) -> bool:
     """Whether this may stand before or after a number: a short text that is no part of a number."""
     short = 0 < len(unit) <= LONGEST_UNIT and unit == unit.strip() and unit.isprintable()
-    return short and _is_text(unit) and not any(sign.isdigit() or sign in "+-.,'’_" for sign in unit)
+    return short and is_unicode(unit) and not any(sign.isdigit() or sign in "+-.,'’_" for sign in unit)
 
 
 def base(kind: str) -> str:

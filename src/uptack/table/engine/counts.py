@@ -33,15 +33,17 @@ Key = tuple[Any, ...]
 
 def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
     """Rows that do not meet the conditions are in no cell, and do not share their owners' units."""
-    left, names = table.left(), [column.name for column in columns]
+    left, names, cells = table.left(), [column.name for column in columns], [f"c{i}" for i in range(len(columns))]
     if any(isinstance(column.expr, Floored) for column in columns):
         if len(columns) > 1 or left.unit.share == "any":
             return in_memory(left, columns).counts(columns)
         return _by_calendar(left, columns[0])
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
-        return Counts(*favourite_sizes(left, names, favourites(left, names, left.unit.at_most)), left.unit)
-    cells = [f"c{i}" for i in range(len(names))]
+        best = favourites(left, names, left.unit.at_most).table
+        found = connection.whole(best.group_by(cells).aggregate(people=best.count()))
+        theirs = ((tuple(row[c] for c in cells), row["people"]) for row in found)
+        return Counts(*tidied(left, names, theirs), left.unit)
     if left.plain is not None and not left.ids:
         found = connection.whole(left.plain.counts(names))
         return Counts(*tidied(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
@@ -281,15 +283,6 @@ def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connect
     window = ibis.window(group_by=ids, order_by=[theirs.m.desc(), *order])
     best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place < at_most).select(*ids, *cells)
     return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.Kept(best))
-
-
-def favourite_sizes(
-    left: EngineTable, names: Sequence[str], best: connection.Kept
-) -> tuple[list[tuple[Any, ...]], Integers]:
-    """The values that are somebody's most frequent ones, and of how many people."""
-    theirs, cells = best.table, [f"c{i}" for i in range(len(names))]
-    found = connection.whole(theirs.group_by(cells).aggregate(people=theirs.count()))
-    return tidied(left, names, ((tuple(row[c] for c in cells), row["people"]) for row in found))
 
 
 def value(table: EngineTable, name: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from uptack.table.engine import connection, counts
+from uptack.table.engine import counts
 from uptack.table.names import group_key
 from uptack.table.protocol import GroupedTable
 from uptack.table.unit import Integers, PrivacyUnit
@@ -36,16 +36,12 @@ class EngineGroups(GroupedTable):
         values = group_key(group, self.kinds)
         return reduce(operator.and_, [table.has(name, one) for name, one in zip(self.by, values, strict=True)])
 
-    def _best(self) -> connection.Kept:
-        """The groups of each person: those of most of her rows, and of several the first."""
-        return counts.favourites(self._left(), self.by, self.at_most)
-
     def _members(self) -> EngineTable:
         """The rows that are in a group: of people those in their own."""
         left = self._left()
         if not left.ids:
             return left
-        kept = self._best()
+        kept = counts.favourites(left, self.by, self.at_most)
         best = kept.table.view()  # its own table: ibis would take its ids for those of the rows
         same = [key == best[k] for k, key in left.ids.items()]
         same += [counts.value(left, name).identical_to(best[f"c{i}"]) for i, name in enumerate(self.by)]

@@ -220,14 +220,12 @@ class EngineRows:
         if key not in self._orders:
             if self._weigh is not None:
                 self._orders.clear()
-            self._orders[key] = self._ordered(key[1], windows)
+            rows, size = self.complete, Size(self.n, *self._valued)
+            if size.rows < (self._sums.rows if self.ids else self.n):
+                rows = rows.filter(~missing(rows.v0))
+            scans = QueryScans(rows, self.unit, self._weigh)
+            self._orders[key] = orders(scans, self.unit, dict.fromkeys(key[1], size), windows)
         return self._orders[key][column]
-
-    def _ordered(self, columns: Sequence[int], windows: Sequence[Window]) -> dict[int, Order]:
-        rows, size = self.complete, Size(self.n, *self._valued)
-        if size.rows < (self._sums.rows if self.ids else self.n):
-            rows = rows.filter(~missing(rows.v0))
-        return orders(QueryScans(rows, self.unit, self._weigh), self.unit, dict.fromkeys(columns, size), windows)
 
     @cached_property
     def _valued(self) -> tuple[int, int]:

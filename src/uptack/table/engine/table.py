@@ -16,17 +16,7 @@ from uptack.table import snapshots
 from uptack.table.conditions import Condition
 from uptack.table.engine import connection, counts, design, expressions, per_person, where
 from uptack.table.engine.connection import Plain
-from uptack.table.engine.expressions import (
-    as_floats,
-    compares_bytes,
-    infinite,
-    kind,
-    known_times,
-    missing,
-    number,
-    text_key,
-    time_form,
-)
+from uptack.table.engine.expressions import as_floats, infinite, missing, number, text_key
 from uptack.table.engine.groups import EngineGroups
 from uptack.table.engine.rows import Drops, EngineRows, gathered
 from uptack.table.memory.order import Selection
@@ -64,15 +54,6 @@ MUST = "a column of numbers, texts, dates, times, truth values or UUIDs, or seve
 FIX = "Make an id of one of these types first, in a view: CAST(id AS VARCHAR) fails on no row."
 
 
-def can_be_an_id(dtype: Any) -> bool:
-    """Whether equal values of a type are one person: not lists, structures, maps, JSON, and intervals.
-
-    Engines don't agree on when two of those are equal, and one person must never become two.
-    """
-    plain = ("is_numeric", "is_boolean", "is_string", "is_date", "is_time", "is_timestamp", "is_uuid", "is_binary")
-    return any(getattr(dtype, test)() for test in plain) and not dtype.is_json()
-
-
 @dataclass(frozen=True, eq=False)
 class EngineTable(Table):
     """An ibis table, or a plain one of DuckDB. Names and types are read at once, rows when they are asked for.
@@ -100,8 +81,7 @@ class EngineTable(Table):
         return EngineTable(opened, durations=durations, unreadable=connection.unreadable(opened), outer=opened)
 
     def by_person(self, ids: Sequence[str]) -> EngineTable:
-        """The rows that are somebody's, as columns of ids say. Whether one can be an id is said by its declared
-        type."""
+        """The rows that have an id. Whether a column can be one of ids is decided by its declared type."""
         names = tuple(known(name, self.kinds) for name in ids)
         for name in names:
             if not self.identifies(name):
@@ -110,8 +90,13 @@ class EngineTable(Table):
         return replace(table, opened=table.table.filter([~missing(key) for key in table.ids.values()]))
 
     def identifies(self, name: str) -> bool:
-        """Whether a column can be one of ids."""
-        return name not in self.unreadable and can_be_an_id(self.table.schema()[name])
+        """Whether a column can be one of ids: not lists, structures, maps, JSON, and intervals.
+
+        Engines don't agree on when two of those are equal, and one person must never become two.
+        """
+        dtype = self.table.schema()[name]
+        plain = ("is_numeric", "is_boolean", "is_string", "is_date", "is_time", "is_timestamp", "is_uuid", "is_binary")
+        return name not in self.unreadable and any(getattr(dtype, one)() for one in plain) and not dtype.is_json()
 
     def as_rows(self) -> EngineTable:
         """The table that was opened, with rows as the unit, and ids among its columns."""
@@ -148,14 +133,10 @@ class EngineTable(Table):
         return found | lengths | dict.fromkeys(self.unreadable & found.keys(), "other")
 
     def _kind(self, dtype: Any) -> Kind:
-        """By the type; texts of an engine that may take two of them for equal are of no kind that is counted.
-
-        Nor are times that we can't read there.
-        """
-        found = kind(dtype)
-        if found == "time" and not known_times(self._con, dtype):
-            return "other"
-        return "other" if found == "text" and not compares_bytes(self._con) else found
+        """By the type. Texts that the engine may not tell apart, and times that we can't read, are "other"."""
+        found = expressions.kind(dtype)
+        known_time = found != "time" or expressions.known_times(self._con, dtype)
+        return found if known_time and (found != "text" or expressions.compares_bytes(self._con)) else "other"
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
@@ -173,7 +154,7 @@ class EngineTable(Table):
         timed = [name for name, found in self.kinds.items() if found == "time"]
         types = self.opened.schema() if timed else {}
         lengths = {name: Form("duration") for name in self.kinds if name in self.durations}
-        return {name: time_form(types[name]) for name in timed} | lengths
+        return {name: expressions.time_form(types[name]) for name in timed} | lengths
 
     @property
     def id_kinds(self) -> tuple[Kind, ...]:
@@ -242,7 +223,7 @@ class EngineTable(Table):
         values, dtype = self.table[name], self.table.schema()[name]
         if any((dtype.is_date(), dtype.is_time(), dtype.is_timestamp(), dtype.is_uuid())):
             written = values.cast("string")
-            return text_key(self._con, written) if compares_bytes(self._con) else written
+            return text_key(self._con, written) if expressions.compares_bytes(self._con) else written
         return self.key(name)
 
     def key(self, name: str) -> Any:
@@ -277,7 +258,12 @@ class EngineTable(Table):
             found = ibis.cases((~among, nothing), (met, number(1.0)), else_=number(0.0))
         else:
             found = as_floats(self.table[column.name])
-        return ibis.ifelse(self._met, found, nothing) if self.conditions else found
+        return self._hide(found)
+
+    def _hide(self, values: Any) -> Any:
+        """Null in rows that do not meet the conditions."""
+        ibis = connection.ibis()
+        return ibis.ifelse(self._met, values, ibis.null().cast(values.type())) if self.conditions else values
 
     def _value(self, column: Column, way: Infinite | None) -> Any:
         """Numbers as a question is about them, all rows; those that are left out are among them."""
@@ -307,10 +293,8 @@ class EngineTable(Table):
         """All rows; those that do not meet the conditions have no value but in the columns of ids."""
         if not self.conditions:
             return self
-        ibis, table = connection.ibis(), self.table
-        types = {name: dtype for name, dtype in table.schema().items() if name not in self.id_columns}
-        hidden = {n: ibis.ifelse(self._met, table[n], ibis.null().cast(dtype)) for n, dtype in types.items()}
-        return replace(self, opened=table.mutate(**hidden), conditions=())
+        hidden = {name: self._hide(self.table[name]) for name in self.table.columns if name not in self.id_columns}
+        return replace(self, opened=self.table.mutate(**hidden), conditions=())
 
     def groups(self, by: Sequence[str]) -> EngineGroups:
         """Rows by the values of columns."""
@@ -327,15 +311,14 @@ class EngineTable(Table):
     # ------------------------------------------------------------------------------------------------------- questions
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> EngineRows | MemoryRows:
-        """A small table is read into memory, and numbers per person are there from the start. All else stays in the
-        engine.
-        """
+        """Rows of a small table, and numbers per person, are in memory. All others stay in the engine."""
         kept = None if self.ids else self._held(columns)
         if kept is not None:
             return kept.rows(columns, infinite)
         own = columns[0].own
-        beside = {} if own is None or own.order is None else per_person.ordering(self._ordering(own.order))
-        certain = bool(self.ids) and not self.conditions and all(self._certain(column) for column in columns)
+        beside = {} if own is None or own.order is None else per_person.ordering(self._hide(self.key(own.order)))
+        certain = bool(self.ids) and not self.conditions  # of people's rows: all finite, and nothing is done to them
+        certain = certain and all(isinstance(c.expr, Name) and not c.steps and self.finite(c) for c in columns)
         values = {f"v{i}": self._raw(c) if certain else self._value(c, infinite) for i, c in enumerate(columns)}
         drops: Drops | None = None
         if not certain and (infinite is not None or columns[0].missing == "drop"):
@@ -356,15 +339,6 @@ class EngineTable(Table):
         else:
             read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})
         return held_columns(self._con, read, rows, width)
-
-    def _ordering(self, name: str) -> Any:
-        """What the rows of a person are ordered by; hidden rows have none."""
-        key, ibis = self.key(name), connection.ibis()
-        return ibis.ifelse(self._met, key, ibis.null().cast(key.type())) if self.conditions else key
-
-    def _certain(self, column: Column) -> bool:
-        """Whether every row is known to have a finite value to which nothing is done: one scan, no tests later."""
-        return not column.steps and isinstance(column.expr, Name) and self.finite(column)
 
     def finite(self, column: Column) -> bool:
         """Whether no row is missing, NaN or infinite: one scan per column, once for each state of the table."""

@@ -13,7 +13,7 @@ from uptack.table.values.field import Field
 from uptack.table.values.kinds import canonical
 
 
-def fields(design: RowDesign, columns: Mapping[str, Field], rows: int) -> dict[str, Field]:
+def fields(design: RowDesign, columns: Mapping[str, Field]) -> dict[str, Field]:
     """The columns of X by number, and y."""
     reads = [
         _levels(one, columns[one.name]) if isinstance(one, Category) else columns[one].floats() for one in design.reads

@@ -36,11 +36,11 @@ class Selection:
         inside = merged([(max(a, 1), min(b, n)) for a, b in windows if a <= n and b >= 1])
         self._sort([(a, b) for a, b in inside if not any(low <= a and b <= high for low, high in self._done)])
         pieces = [Piece(a, b, self.values[a - 1 : b]) for a, b in inside]
-        return Order(n, pieces, self._between, unit)
 
-    def _between(self, low: float, high: float, before: int, last: int) -> int:
-        """The exact sum of rows that are between two windows, in whatever order."""
-        return exact_sum(self.values[before:last].astype(np.float64, copy=False))
+        def between(low: float, high: float, before: int, last: int) -> int:
+            return exact_sum(self.values[before:last].astype(np.float64, copy=False))
+
+        return Order(n, pieces, between, unit)
 
     def _sort(self, windows: Sequence[Window]) -> None:
         self._cut(sorted({place for a, b in windows for place in (a - 1, b) if not self._known(place)}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,7 @@ class MemoryTable(Table):
 
     @staticmethod
     def of(fields: Mapping[str, Field], whose: Owners | None = None, names: tuple[str, ...] = ()) -> MemoryTable:
-        """Columns of one length; with owners, the rows that are somebody's. Columns of ids are hidden by their
-        names."""
+        """Columns of one length; with owners, the rows that have one. Columns with the `names` of ids are hidden."""
         if len({field.size for field in fields.values()}) > 1:
             raise InvalidArgument("data", "columns of equal length", "some that are longer")
         if whose is None:
@@ -117,13 +116,19 @@ class MemoryTable(Table):
     def field(self, name: str) -> Field:
         """All rows of a column; those that do not meet the conditions have no value."""
         found, met = self.fields[name], self.met
-        return found if met is None else found.hiding(lambda: ~met)
+        return found if met is None else found.hiding(~met)
 
     # ------------------------------------------------------------------------------------------------- other tables
 
     def where(self, conditions: Sequence[Condition]) -> MemoryTable:
         """Rows that do not meet the conditions have no value."""
-        return replace(self, mask=cache(partial(_met, self.fields, tuple(conditions), self.mask)))
+
+        @cache
+        def mask() -> Mask:
+            found = where.met(self.fields, conditions)
+            return found if self.mask is None else found & self.mask()
+
+        return replace(self, mask=mask)
 
     @property
     def filtered(self) -> bool:
@@ -166,7 +171,7 @@ class MemoryTable(Table):
 
     def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
-        fields = design.fields(wanted, {name: self.field(name) for name in self.fields}, self._rows)
+        fields = design.fields(wanted, {name: self.field(name) for name in self.fields})
         made = replace(self, fields=fields, mask=None)
         *x, y = (made.column(name) for name in fields)
         return Columns(x), y
@@ -299,7 +304,7 @@ class MemoryTable(Table):
         rows = self.present if name is None else np.flatnonzero(self.field(known(name, self.kinds)).flags())
         if self.codes is None:
             return rows.size
-        return counts.up_to(np.bincount(self.codes[rows], minlength=self.people), at_most)
+        return int(np.minimum(np.bincount(self.codes[rows], minlength=self.people), at_most).sum())
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
@@ -314,12 +319,6 @@ def without_rows(table: Table) -> MemoryTable:
         name: no_rows(kind, table.forms.get(name), name in table.categorical) for name, kind in table.kinds.items()
     }
     return MemoryTable(fields, table.unit, np.zeros(0, np.int64) if table.unit.ids else None, 0, is_part=True)
-
-
-def _met(fields: Mapping[str, Field], conditions: Sequence[Condition], before: Callable[[], Mask] | None) -> Mask:
-    """Which rows meet conditions, and those from before."""
-    found = where.met(fields, conditions)
-    return found if before is None else found & before()
 
 
 def _finite(values: NDArray[Any]) -> bool:

@@ -76,8 +76,10 @@ def of_pandas(series: Any) -> Field:
     Which type the categories have depends on the rows: one text among numbers makes objects of all.
     """
     dtype, size = series.dtype, len(series)
+    if isinstance(dtype, np.dtype):
+        return of_numpy(series.to_numpy())
     array, nullable = getattr(series, "array", series), hasattr(dtype, "numpy_dtype")
-    if isinstance(dtype, np.dtype) or (nullable and not hasattr(array, "__arrow_array__")):
+    if nullable and not hasattr(array, "__arrow_array__"):  # an array of NumPy with a wrapper
         return of_numpy(series.to_numpy())
     if nullable or hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
         return _through_arrow(array, lambda rows: rows.__arrow_array__())
@@ -104,7 +106,10 @@ def _of_sparse(array: Any, dtype: Any) -> Field:
     """
     width, size = dtype.subtype, len(array)
     declared = of_numpy(np.zeros(0, width))
-    filled = _fits(dtype.fill_value, width)
+    filled = (
+        canonical(dtype.fill_value) is not None
+    )  # where its type can't hold it, rows that are not stored are missing
+    filled = filled and (width.kind == "O" or bool(np.full(1, dtype.fill_value, width)[0] == dtype.fill_value))
 
     def read() -> tuple[Array, Mask | None]:
         stored = array.sp_index.to_int_index().indices
@@ -114,13 +119,6 @@ def _of_sparse(array: Any, dtype: Any) -> Field:
         return values, None if filled else gone | np.asarray(array.isna())
 
     return Field(declared.kind, size, read, form=form_of(width) if width.kind in "Mm" else None)
-
-
-def _fits(value: Any, width: np.dtype[Any]) -> bool:
-    """Whether a type can hold the value of rows that are not stored; where not, they are missing."""
-    if canonical(value) is None:
-        return False
-    return width.kind == "O" or bool(np.full(1, value, width)[0] == value)
 
 
 PERIODS = {"Y-DEC": "Y", "A-DEC": "Y", "M": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s"}

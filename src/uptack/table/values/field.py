@@ -47,7 +47,9 @@ class Field:
         values, missing = self.read()
         code = values.dtype.kind
         if code == "f" and values.dtype != np.float64:
-            values = _doubles(values)
+            if values.itemsize > 8:  # a finite number beyond all floats is ±the largest
+                values = np.where(np.isinf(values), values, np.clip(values, -LARGEST, LARGEST))
+            values = values.astype(np.float64)
         elif code in "iu" and values.dtype not in (np.int64, np.uint64):
             values = values.astype(np.uint64 if code == "u" and values.itemsize == 8 else np.int64)
         return values, missing
@@ -169,12 +171,12 @@ class Field:
 
         return Field(self.kind, rows.size, read, form=self._form, categories=self.categories)
 
-    def hiding(self, left_out: Callable[[], Mask]) -> Field:
-        """The same column, in which the rows that are left out have no value. Which ones is asked when rows are."""
+    def hiding(self, hidden: Mask) -> Field:
+        """The same column, in which hidden rows have no value."""
 
         def read() -> tuple[Array, Mask]:
             values, missing = self._values
-            return values, left_out() if missing is None else missing | left_out()
+            return values, hidden if missing is None else missing | hidden
 
         return Field(self.kind, self.size, read, form=self._form, categories=self.categories)
 
@@ -187,12 +189,6 @@ def no_rows(kind: Kind, form: Form | None = None, categories: bool = False) -> F
         return np.zeros(0, types.get(kind, object)), None  # type: ignore[call-overload]
 
     return Field(kind, 0, read, form=form, categories=categories)
-
-
-def _doubles(values: Array) -> Floats:
-    """Floats of any width as those of 64 bits; a finite number beyond them is ±the largest."""
-    bounded = values if values.itemsize < 8 else np.where(np.isinf(values), values, np.clip(values, -LARGEST, LARGEST))
-    return bounded.astype(np.float64)
 
 
 def listed(values: Any) -> Floats:

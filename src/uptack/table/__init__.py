@@ -1,7 +1,4 @@
-"""Tables of rows: what is public of them, and the only questions that releases ask, wherever their rows are kept.
-
-They are loaded when they are first used: an engine is not needed for arrays.
-"""
+"""Tables of rows: what is public about them, and the questions that releases may ask. Engines load when first used."""
 
 import lazy_loader as lazy
 

@@ -1,5 +1,4 @@
-"""Data that a caller hands to a function, as columns of a table in memory: whatever holds them, by their types
-alone."""
+"""Data that a caller passes to a function, as columns of a table in memory, read by their declared types alone."""
 
 from __future__ import annotations
 
@@ -24,10 +23,7 @@ MEASURED: tuple[Kind, ...] = (*NUMERIC, *TIMED)
 
 
 def as_column(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Column:
-    """A column of a table as it is; anything else like a column as one of a table in memory.
-
-    What is of another kind is refused by its declared type.
-    """
+    """A column of a table, or other data as a column of a table in memory. Other kinds are refused by their type."""
     if isinstance(x, Column):
         check_held(name, x.kind, (x.kind,) if kinds is None else kinds, must)
         return x

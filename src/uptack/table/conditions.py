@@ -99,8 +99,10 @@ class Condition:
         return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
 
     def met_where(self, there: Any, same: Callable[[], Any], ordered: Callable[[str, Any], Any]) -> Any:
-        """Which rows meet it, of an array or of an engine's expression: from which rows have a value (`there`), which
-        have one of its values (`same`), and which compare with an end in some way (`ordered`)."""
+        """Which rows meet it, as an array or as an expression of an engine.
+
+        `there` says which rows have a value, `same` which have one of its values, `ordered` which compare with an end.
+        """
         if self.operation in ORDER or self.operation == "between":
             return reduce(operator.and_, [there, *(ordered(sign, end) for sign, end in self.ends)])
         if self.operation in OTHER:

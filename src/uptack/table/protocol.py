@@ -258,10 +258,7 @@ class Column:
         return self.rows.sum(partial(_of_first, f, True))
 
     def person_means(self, f: Callable[[Floats], Floats]) -> Floats:
-        """One number per person: the weighted mean of f over her rows; f is of each row by itself.
-
-        People come in any order, which is the same for every f.
-        """
+        """One number per person: the weighted mean of f over her rows. The order of people is the same for every f."""
         found: Floats = self.rows.in_memory().person_means(f)
         return found
 
@@ -552,15 +549,11 @@ class Table(ABC):
 
     @abstractmethod
     def counts(self, columns: Sequence[Column]) -> Counts:
-        """The combinations of values that occur; a missing value or NaN is None.
-
-        Hidden rows are in none, and do not share their owners' units.
-        """
+        """The combinations of values that occur; missing is None. Hidden rows are in none, and do not share units."""
 
     @abstractmethod
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
-        """The units in each of so many cells. Hidden rows are in none. Whole numbers are placed exactly, unless the
-        column is asked for as `floats`."""
+        """The units in each of `size` cells, without hidden rows. Whole numbers are placed exactly."""
 
     @abstractmethod
     def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:

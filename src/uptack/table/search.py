@@ -125,9 +125,9 @@ the lower value, and before the first of the higher one."""
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """x(1) ≤ ... ≤ x(n) inside windows of ranks, wherever the rows are and whosever; -inf before, +inf after.
+    """x(1) ≤ ... ≤ x(n) inside windows of ranks; -inf before and +inf after. Missing values come last, as NaN.
 
-    What has no value comes last, as NaN. `between` adds up what lies between two windows.
+    `between` adds up the values between two windows.
     """
 
     n: int
@@ -167,8 +167,7 @@ class Order:
         return int(as_integer(low) * lows + self.between(low, high, up_to, below) + as_integer(high) * highs)
 
     def jumps(self, first: int, last: int) -> tuple[Floats, Integers]:
-        """The values v with x(first) ≤ v ≤ x(last), each once, and F(v), the units up to it. The ranks are of one
-        window.
+        """The values from x(first) to x(last), each once, and F(v), the units up to it. Both ranks are of one window.
 
         Ranks before the first one and after the last stand for all values on that side.
         """

@@ -59,9 +59,9 @@ def state(con: Any) -> State:
 
 
 def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
-    """What `make()` returns: worked out once for each state of the tables that is read, and each time outside of one.
+    """What `make()` returns: computed once for each state of the tables that is read, and each time outside of one.
 
-    Expressions of ibis are compared by their operations (`table.op()`), which are hashable.
+    As keys, expressions of ibis stand as their operations (`table.op()`), which are hashable.
     """
     kept = state(con)
     with kept.lock:
@@ -137,10 +137,9 @@ def snapshot(con: Any, rows: Callable[[], int], now: Callable[[], int]) -> Itera
 
 @contextlib.contextmanager
 def one_state(con: Any) -> Iterator[bool]:
-    """One state for all snapshots inside, so that what one has read the next need not read again.
+    """One state for all snapshots inside, so that none reads again what another has read; True if the engine keeps it.
 
-    Each snapshot finds out by itself whether the table has changed: what was released before it did is released. Says
-    whether the engine keeps the state. What is held in memory goes at the end.
+    Each snapshot checks by itself whether the table has changed. What is held in memory goes at the end.
     """
     kept = state(con)
     with kept.lock:

@@ -1,9 +1,8 @@
 """A table that must not be read yet.
 
-A release is rehearsed before its debit: the same function is run on a table of which only the public side is known,
-with randomness that can't be drawn from. If it returns ⊥ or raises, that was decided by public numbers alone, and
-nothing is owed. Where it asks for rows or for randomness it stops with `Touched`: from there on it would look at
-people.
+A release is rehearsed before its debit: the same function runs on the public side of a table, with randomness that
+can't be drawn from. If it returns ⊥ or raises, public numbers alone decided that, and nothing is owed. `Touched` stops
+it where it asks for rows or randomness.
 """
 
 from __future__ import annotations
@@ -74,10 +73,7 @@ class UnreadTable(Table):
 
 @dataclass(frozen=True)
 class UnreadRows:
-    """Rows that stop the rehearsal when anything but their number is asked for.
-
-    How many rows have a value is secret, and drawn before it is used, so `n` is the size of the table.
-    """
+    """Rows that stop the rehearsal when anything but their number is asked for: the size, since n is secret."""
 
     unit: PrivacyUnit
     width: int

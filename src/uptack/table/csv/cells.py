@@ -233,10 +233,7 @@ def any_held(found: Any) -> bool:
 
 
 def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
-    """How many filled cells are not of a kind; for the kind "text", how many are filled.
-
-    `values` are the cells as values of the kind, if they are known.
-    """
+    """How many filled cells are not of a kind, or of "text" are filled; `values` are the cells cast to it, if known."""
     import pyarrow.compute as pc
 
     some = held(found)
@@ -301,8 +298,7 @@ def without_empty(cells: Any, broken: str) -> Any | None:
 
 
 def at_once(cells: Any, kind: str) -> Any | None:
-    """Texts as integers, if each consists of digits, maybe after a minus, and none is too large; or as floats, if each
-    is a number and consists of digits and of + - . e E only.
+    """Texts as integers, if each is digits after an optional minus; or as floats, if each has only 0-9 + - . e E.
 
     These characters make numbers in one way only. (A comma and a slash lie between them in ASCII, and Arrow accepts
     neither.) So Arrow accepts no text as a number that `Numbers` does not.

@@ -37,8 +37,7 @@ MOST_ABOVE = 20
 """Lines above a header that are looked for."""
 SHOWN, KEPT = 3, 1000
 BETWEEN = "\t;|, "
-"""What may be between two cells. Of several that fit the first is proposed: a comma may be a decimal sign, and a blank
-may be anything."""
+"""What may separate cells. Of several that fit the first is proposed, since a comma may be a decimal sign."""
 SIGN_AROUND = f"^([+-]?)[{cells.BLANKS}]*[%$€£][{cells.BLANKS}]*|[{cells.BLANKS}]*[%$€£]$"
 """A sign before or after a number. It is ignored where the form of numbers is looked for."""
 SAMPLE = 1 << 18
@@ -144,10 +143,7 @@ def _encoding(path: str, options: FileOptions) -> str:
 
 
 def _divided(path: str, made: rules.Layout, options: FileOptions) -> rules.Layout:
-    """The layout with the delimiter that rows seem to have, if none is given and the header shows none.
-
-    It gives nearly all rows as many cells as there are names.
-    """
+    """The layout with the delimiter that splits nearly all rows alike, if none is given and the header shows none."""
     if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
         return made
     whole = _lines(path, made.encoding)

@@ -40,8 +40,7 @@ MARKED = ("utf-16", "utf-32")
 """Encodings whose byte order is given by a mark."""
 CHUNK = 1 << 20
 PAIRS = np.arange(1 << 16, dtype=">u2").tobytes()
-"""Each byte after each other one. They reveal an encoding in which a byte changes how later ones are read: escapes as
-in ISO 2022 and HZ, and those of Python's texts."""
+"""All pairs of bytes. They reveal encodings in which a byte changes how later ones are read, such as ISO 2022."""
 BROKEN = "uptack-broken"
 LOST = "\uffff"
 """Stands for invalid bytes."""
@@ -115,10 +114,7 @@ def known(encoding: object) -> str | None:
 
 
 def found(path: str, encoding: str | None, names: bool) -> str:
-    """The encoding of a file: as given, else as a byte order mark before the header says.
-
-    Without a header (`names` is False) the first bytes are those of a row, and decide nothing.
-    """
+    """The encoding of a file: as given, else by a byte order mark, which only a file with a header (`names`) has."""
     if not names:
         if encoding in MARKED:
             fix = f"Pass {encoding}-le or {encoding}-be: without a header a byte order mark may belong to a row."

@@ -65,10 +65,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Layout:
-    """The public layout of a text file: the names of its columns, how it is written, and the lines above the rows.
-
-    `na` are the words for missing values of each column that has some.
-    """
+    """The public layout of a text file: columns, how it is written, and words for missing values (`na`) by column."""
 
     names: tuple[str, ...]
     delimiter: str
@@ -256,8 +253,7 @@ def unread(
 ) -> Iterator[list[Any]]:
     """The cells of all rows as they are written; then a row of nulls for each row with another number of cells.
 
-    `widths` counts both. `label` names the progress line, which counts files and nothing in them; with None there is
-    none.
+    `widths` counts both. `label` names the progress line, which counts files only; None for no such line.
     """
     import pyarrow as pa
 
@@ -349,10 +345,9 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
 
 
 def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path) -> tuple[Path, dict[str, str]]:
-    """The copy, and the kinds of its columns. Kinds that are to be inferred are inferred while rows are copied.
+    """The copy, and the kinds of its columns. Kinds that are not declared are inferred while rows are copied.
 
-    If later rows change the kind that the first rows fit, all rows are read once more. That takes time, which only the
-    curator sees who asked for the inference. If all kinds are declared, the rows are read once.
+    If later rows change a kind, all rows are read again. Only the curator who asked for the inference sees the time.
     """
     copy, guesses, widths = folder / "rows.parquet", Guesses(made, kinds), RowWidths()
     if not guarded(lambda: _write(copy, paths, made, guesses, widths, "converting to Parquet")):

@@ -32,8 +32,7 @@ COUNT_IF = ("duckdb", "pyspark")
 """Engines with an aggregate that counts a condition: DuckDB does it three times faster than a sum of zeros and ones."""
 
 DENSE = 22
-"""DuckDB groups by integers of up to so many bits without hashing: people are counted in a third of the time, for at
-most some 200 MB."""
+"""DuckDB groups integers of up to this many bits without hashing, in a third of the time, for at most some 200 MB."""
 
 
 def ibis() -> Any:
@@ -65,9 +64,9 @@ MISTAKEN = "SELECT oid::int8 FROM pg_type WHERE typtype = 'e' OR typname IN ('mo
 
 
 def unreadable(table: Any) -> frozenset[str]:
-    """The columns of PostgreSQL whose type ibis takes for another one: money, oids and enums. Reads no row.
+    """The columns of PostgreSQL whose type ibis mistakes: money, oids and enums. Reads no row.
 
-    They are found when a table is opened: a question about them would fail when it was paid.
+    They are found when a table is opened: a question about them would fail after it was paid for.
     """
     if isinstance(table, Plain) or backend(table).name != "postgres":
         return frozenset()
@@ -111,9 +110,9 @@ def batches(con: Any, table: Any) -> Iterator[Any]:
 
 
 def folded(table: Any, fold: Callable[[Iterator[Any]], T], in_turn: bool = False) -> T:
-    """What `fold` makes of the record batches of an expression. It may be called twice, each time with all of them.
+    """What `fold` makes of the record batches of an expression. After a failure it is called again with all of them.
 
-    The partitions of Spark come together, or `in_turn`: that takes longer, and there is one in memory at a time.
+    Partitions of Spark come together, or `in_turn`, which takes longer and has one of them in memory at a time.
     """
     con = backend(table)
     return snapshots.run(con, lambda: fold(_in_turn(con, table) if in_turn else batches(con, table)))
@@ -190,8 +189,7 @@ class Kept:
 def floats(values: Any) -> Floats:
     """A float column of a record batch; null is NaN.
 
-    Arrow imports pandas to make an array of numpy, where it is installed, which takes longer than to read a table. So
-    the numbers are taken from where they are.
+    Arrow's own conversion imports pandas if it is installed, which takes longer than reading a table.
     """
     if str(values.type) != "double":
         made: NDArray[Any] = values.to_numpy(zero_copy_only=False)
@@ -280,9 +278,9 @@ def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
 
 
 def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: str | None = None) -> list[tuple[int, T]]:
-    """Of every partition of Spark its number, and what f makes of the number and the record batches, where they are.
+    """The number of each partition of Spark, and what f returns there for the number and the record batches.
 
-    Rows with one value in the column `together` are first brought to one partition.
+    Rows with the same value in the column `together` are first brought to one partition.
     """
     con = backend(table)
 

@@ -275,8 +275,7 @@ def cells_per_person(left: EngineTable, columns: Sequence[Column], place: Place 
 
 
 def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connection.Kept:
-    """Lines of each person's ids, and of the values (c0, c1, ...) that most of her rows have: up to so many of each
-    person, the first ones of several."""
+    """Each person's ids and up to `at_most` values (c0, c1, ...) that most of her rows have, the first ones of ties."""
     ibis, ids, cells = connection.ibis(), list(left.ids), [f"c{i}" for i in range(len(names))]
     theirs = _theirs(left, names)
     order = [term for c in cells for term in (theirs[c].isnull(), theirs[c].asc())]

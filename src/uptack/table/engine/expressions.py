@@ -1,5 +1,4 @@
-"""Columns of an engine's table as expressions: numbers as floats, texts as bytes, times as ticks, and the units that
-rows of people have."""
+"""Columns of an engine as expressions: floats, texts as bytes, times as ticks, and the units of people's rows."""
 
 from __future__ import annotations
 
@@ -45,9 +44,9 @@ def as_floats(values: Any) -> Any:
 
 
 def _within_floats(values: Any) -> Any:
-    """PostgreSQL's numeric, which reaches beyond floats, where its cast is an error: there ±inf, or 0; NaN is missing.
+    """PostgreSQL's numeric as floats: ±inf beyond them, 0 below them, where its own cast is an error; NaN is missing.
 
-    A numeric NaN is equal to itself and above all numbers, so it comes first.
+    A numeric NaN equals itself and is above all numbers, so it is tested first.
     """
     ibis = connection.ibis()
     nan, most, least = (ibis.literal(str(one)).cast("decimal") for one in ("NaN", LARGEST, "2.4703282292062328e-324"))
@@ -92,10 +91,7 @@ def compares_bytes(con: Any) -> bool:
 
 
 def text_key(con: Any, values: Any) -> Any:
-    """A column of texts as bytes: an engine may take "flu" and "Flu" for equal, bytes are equal or not.
-
-    Of two equal spellings an engine shows one and counts it for both: which one, a single row may decide.
-    """
+    """Texts as bytes: an engine may take "flu" and "Flu" for equal, and a single row may decide which it shows."""
     return _ENCODERS[con.name](values)
 
 
@@ -285,9 +281,9 @@ SAFE = frozenset((
     "ExtractYear", "ExtractQuarter", "ExtractMonth", "ExtractDay", "ExtractDayOfYear", "ExtractHour", "ExtractMinute",
     "ExtractSecond", "DayOfWeekIndex", "SortKey", "RandomScalar",
 ))  # fmt: skip
-"""Operations that have an answer, or null, for every row, in every engine. A cast may be one: see `_widens`.
+"""Operations that have an answer, or null, for every row, in every engine. For casts see `_widens`.
 
-Aggregates and ranks are let through too: they are of many rows, and what they are of is looked at.
+Aggregates and ranks are allowed too. Their arguments are checked.
 """
 
 TOTAL = "an ibis table that has a value, or none, for every row"

@@ -110,9 +110,7 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
 
 
 def _readable(read: Callable[[], T], must: str, got: str, fix: str) -> T:
-    """What `read()` returns. An error of an engine while it opens something is one about `data`, with nothing behind
-    it: what the engine says may quote a cell. A context manager would keep it as the context of ours.
-    """
+    """What `read()` returns. An error of an engine may quote a cell: one about `data` without it takes its place."""
     try:
         return read()
     except UptackError:
@@ -345,10 +343,10 @@ def _differing(file: str, first: str) -> InvalidArgument:
 
 
 def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
-    """Read the same files through Arrow, which checks no text, and make what is not UTF-8 missing, row by row.
+    """Read the same files through Arrow, which does not check texts, and make what is not UTF-8 missing, row by row.
 
-    DuckDB itself fails on a file with one such cell. It is faster, so it is tried first. Columns go by their places:
-    Arrow and DuckDB don't agree on what those are called whose names are empty, or equal but for their case.
+    DuckDB fails on a file with one such cell, but is faster and tried first. Columns go by position: Arrow and DuckDB
+    disagree on names that are empty, or equal except for their case.
     """
     import pyarrow as pa
     import pyarrow.dataset as pads

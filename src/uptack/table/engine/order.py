@@ -26,10 +26,7 @@ SIDES = (operator.lt, operator.le)
 
 @dataclass(frozen=True, eq=False)
 class QueryScans:
-    """The questions of `uptack.table.search.Scans` about an expression: values v0, v1, ... without nulls and NaN.
-
-    Where rows have weights, `weigh` puts them beside the rows of an expression, as w.
-    """
+    """The questions of a search (`Scans`) about columns v0, v1, ... without nulls; `weigh` adds the weights w."""
 
     rows: Any
     unit: PrivacyUnit
@@ -116,10 +113,7 @@ class QueryScans:
         return self._read(self._inside(asked), asked)
 
     def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
-        """Σ x(r) strictly between two values, batch by batch.
-
-        Where rows have weights the engine sorts them, since which ranks a row has depends on all before it.
-        """
+        """Σ x(r) strictly between two values, batch by batch; sorted by the engine if rows have weights."""
         v, gap = f"v{column}", Gap(low, high, 0, 0, 0)
         rows = self._inside({column: [gap]})
         if self.weigh is None:

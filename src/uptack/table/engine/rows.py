@@ -83,10 +83,7 @@ class BatchLayout:
         return lines if there.all() else np.ascontiguousarray(lines[:, there])
 
     def apply(self, f: Additive, weighted: bool, batch: Any) -> list[Any]:
-        """f of the complete rows of a batch, or of rows that are complete and of their weights, which come after them.
-
-        Floating-point warnings on an executor are not shown.
-        """
+        """f of the complete rows of a batch, or of all rows and their weights. Executors show no warnings."""
         with np.errstate(all="ignore"):
             if weighted:
                 return f(*by_weight(self.read(batch), connection.integers(batch.column(self.width))))
@@ -205,8 +202,7 @@ class EngineRows:
     def order(self, column: int, windows: Sequence[Window]) -> Order:
         """In two or three scans for all columns together, or for as many as there is memory for.
 
-        Of people's columns about as many rows are fetched as those have whose ranks are asked for, so only the columns
-        that were searched last are kept.
+        With weights only the columns that were searched last are kept: many of their rows are in memory.
         """
         if self.unit.share == "any":
             raise UptackError("which of a person's rows counts depends on cells, of which order statistics know none")
@@ -310,10 +306,9 @@ class EngineRows:
         return self.complete.join(numbered, self.ids).select(*self.names, "place")
 
     def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[Located]:
-        """One part after the other, by one scan: they wait on a disk.
+        """One part after the other, by one scan: they wait in files of a private folder.
 
-        Which row has which place may differ from scan to scan, so with one scan per part a row could come to two of
-        them. The parts are files in a private folder, which goes when the last one was read.
+        The place of a row may differ from scan to scan, so with one scan per part a row could come to two parts.
         """
         if self.ids:
             rows, many, read = self._placed(of), self._sums.rows, functools.partial(_owned, self._layout, slots)
@@ -405,10 +400,7 @@ def _sized(layout: BatchLayout, place: int, parts: Iterator[Any]) -> tuple[int, 
 
 
 def _picked(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, parts: Iterator[Any]) -> Located:
-    """The row of each person that comes first, of rows with the places of people, batch after batch.
-
-    `places` are sorted, and `turn` says which slot each of them has.
-    """
+    """Each person's row with the least key. `places` are sorted places of people; `turn` says which slot each has."""
     best, there = np.empty((layout.width, places.size)), np.zeros(places.size, bool)
     first = np.zeros(places.size, np.uint64)
     for batch in parts if places.size else ():
@@ -427,10 +419,7 @@ def _picked(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, pa
 
 
 def _located(layout: BatchLayout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:
-    """Batches of rows, and the slots of their places in the scan. There are too few if there are more rows.
-
-    Rows that are not complete have no slot.
-    """
+    """Batches of rows, and the slots of their places in the scan; -1 for incomplete rows. Extra rows have no slot."""
     start = 0
     for batch in parts:
         lines = layout.complete(batch) if of == "complete" else layout.read(batch)

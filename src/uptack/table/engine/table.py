@@ -92,7 +92,7 @@ class EngineTable(Table):
     def identifies(self, name: str) -> bool:
         """Whether a column can be one of ids: not lists, structures, maps, JSON, and intervals.
 
-        Engines don't agree on when two of those are equal, and one person must never become two.
+        Engines disagree on when two of those are equal, and one person must never become two.
         """
         dtype = self.table.schema()[name]
         plain = ("is_numeric", "is_boolean", "is_string", "is_date", "is_time", "is_timestamp", "is_uuid", "is_binary")
@@ -218,7 +218,7 @@ class EngineTable(Table):
     def _id(self, name: str) -> Any:
         """The key of a column of ids. Dates, times and UUIDs are the bytes of what the engine writes for them.
 
-        Engines have dates and times that Python has not (the year 20000, infinity, 24:00), and reading one is an error.
+        Engines have dates and times that Python lacks (the year 20000, infinity, 24:00), and reading one is an error.
         """
         values, dtype = self.table[name], self.table.schema()[name]
         if any((dtype.is_date(), dtype.is_time(), dtype.is_timestamp(), dtype.is_uuid())):
@@ -444,7 +444,7 @@ class HeldColumns:
 def held_columns(con: Any, read: Any, rows: int, width: int) -> HeldColumns:
     """Columns of floats of an expression, or of a statement, read once for each state of the table.
 
-    Those that were asked for last are held: as many as there is room for, if each has as many rows as the whole table.
+    The columns asked for last are held, as many as there is room for if each has as many rows as the whole table.
     """
     kept = snapshots.state(con)
     with kept.lock:

@@ -328,8 +328,10 @@ def _finite(values: NDArray[Any]) -> bool:
 
 
 def _ready(missing: Missing, read: Values, kept: Integers | None) -> NDArray[Any]:
-    """The rows that are kept. Others without a value are filled, whole numbers with the nearest that their type can
-    hold; what stays missing is NaN. Where rows must have a value, infinities are ±the largest float."""
+    """The rows that are kept. Missing values are NaN, or filled: in a whole-number type with the nearest that it holds.
+
+    Where rows must have a value, infinities are ±the largest float.
+    """
     values, gone, bounded = read
     if kept is not None:
         values, gone = values[kept], None if gone is None else gone[kept]

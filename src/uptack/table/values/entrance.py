@@ -71,10 +71,7 @@ def of_list(values: list[Any] | tuple[Any, ...]) -> Field:
 
 
 def of_pandas(series: Any) -> Field:
-    """A column of pandas, with the nullable types and those of Arrow. Categories are read as texts are.
-
-    Which type the categories have depends on the rows: one text among numbers makes objects of all.
-    """
+    """A column of pandas. Categories are read as texts: one text among numbers would make objects of all of them."""
     dtype, size = series.dtype, len(series)
     if isinstance(dtype, np.dtype):
         return of_numpy(series.to_numpy())
@@ -100,9 +97,9 @@ def of_pandas(series: Any) -> Field:
 
 
 def _of_sparse(array: Any, dtype: Any) -> Field:
-    """A sparse column: its declared subtype says what it holds. Rows that are not stored have the value of the type.
+    """A sparse column, by its declared subtype. Rows that are not stored have the fill value of the type.
 
-    pandas itself makes floats of whole numbers, and of truth values, as soon as one row is missing.
+    pandas itself makes floats of whole numbers and truth values as soon as one row is missing.
     """
     width, size = dtype.subtype, len(array)
     declared = of_numpy(np.zeros(0, width))

@@ -101,10 +101,7 @@ class Field:
     # ---------------------------------------------------------------------------------------------------- as categories
 
     def codes(self) -> tuple[list[Hashable], NDArray[np.int64]]:
-        """The canonical values that occur, in order and as the kind shows them, and each row's place in that list.
-
-        Canonical first, and then counted: see `uptack.table.values.kinds.canonical`.
-        """
+        """The canonical values that occur, in order and as the kind shows them, and each row's place in that list."""
         values, missing = self._values
         code = values.dtype.kind
         if code not in "iufbMm":

@@ -312,10 +312,7 @@ Key = tuple[Any, ...]
 
 
 def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) -> tuple[list[Key], NDArray[np.int64]]:
-    """Counted keys in order, missing values last, and keys that are canonically equal counted as one.
-
-    `kinds` are those of the columns: they say whether 1 is shown as 1, 1.0 or True.
-    """
+    """Counts by key, in order and missing values last; equal keys are added up. `kinds` say if 1 is 1, 1.0 or True."""
     merged: dict[Key, int] = {}
     for key, count in found:
         tidied = tuple(canonical(part) for part in key)

@@ -90,10 +90,7 @@ class Form:
         return Form("duration")
 
     def show(self, tick: float, towards: int = 0) -> date | timedelta:
-        """The moment, or the duration, nearest to a number of ticks; below or above it `towards` -1 or 1.
-
-        What is beyond the ends is shown as the end: post-processing.
-        """
+        """The moment or duration nearest to a tick, or just below or above it (`towards` -1 or 1), within its range."""
         least, most = (-LONGEST, LONGEST) if self.word == "duration" else (FIRST, LAST)
         nearest = math.floor if towards < 0 else math.ceil if towards > 0 else round
         whole = min(max(nearest(tick), least), most) if math.isfinite(tick) else (most if tick > 0 else least)

@@ -83,10 +83,12 @@ class Condition:
 
     @property
     def ends(self) -> tuple[tuple[str, Any], ...]:
-        """Comparisons that all must hold, each with a number of the column's own kind, or a text."""
+        """Comparisons that all must hold. For integers x < 17.5 is x < 18, and x <= 17.5 is x <= 17."""
         pairs = zip((">=", "<="), self.values, strict=True) if self.operation == "between" else None
         found: Any = pairs or [(self.operation, self.values[0])]
-        return tuple((sign, _rounded(sign, value) if self.kind == "integer" else value) for sign, value in found)
+        if self.kind != "integer":
+            return tuple(found)
+        return tuple((sign, (math.ceil if sign in ("<", ">=") else math.floor)(value)) for sign, value in found)
 
     def met_by(self, value: Hashable) -> bool:
         """Whether a row with this canonical value meets it: the definition, which all else agrees with."""
@@ -120,11 +122,6 @@ def decided(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
 def _alike(value: Hashable, end: Hashable) -> bool:
     """Whether two canonical values can be compared: two numbers, or two texts."""
     return isinstance(value, str) == isinstance(end, str) and isinstance(value, int | float | str)
-
-
-def _rounded(sign: str, value: float) -> int:
-    """The whole number that decides a comparison of whole numbers: x < 17.5 is x < 18, and x <= 17.5 is x <= 17."""
-    return math.ceil(value) if sign in ("<", ">=") else math.floor(value)
 
 
 def _shown(value: Hashable, kind: Kind, form: Form | None) -> str:
@@ -199,10 +196,8 @@ def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool =
         return None
     if form is not None:
         return _moment(name, form, value)
-    truth, text = (
-        isinstance(value, bool | np.bool_),
-        isinstance(value, str) and "\0" not in value and is_unicode(value),
-    )  # every engine can hold it
+    truth = isinstance(value, bool | np.bool_)
+    text = isinstance(value, str) and "\0" not in value and is_unicode(value)  # every engine can hold it
     real = isinstance(value, Real | Decimal) and isinstance(plain, int | float) and math.isfinite(plain)
     fits = {"boolean": truth, "text": text, "any": truth or text or real}.get(kind, real and not truth)
     if not fits:

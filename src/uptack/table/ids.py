@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.table.unit import Integers
 from uptack.table.values.entrance import field, own_name, parts
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import Kind
@@ -26,7 +26,6 @@ from uptack.table.values.kinds import Kind
 if TYPE_CHECKING:
     from uptack.table.protocol import Table
 
-Codes = NDArray[np.int64]
 NOBODY = -1
 MUST = "a column of ids, as long as the data, or a tuple of such columns"
 FIX = "A list is one column of ids; several columns are a tuple, as in person=(town, number), or a frame."
@@ -36,7 +35,7 @@ FIX = "A list is one column of ids; several columns are a tuple, as in person=(t
 class Owners:
     """Each row's person as a number 0, 1, ..., people - 1, or `NOBODY`; every person has a row. `names` are public."""
 
-    codes: Codes
+    codes: Integers
     people: int
     names: tuple[str, ...] = ("person",)
 
@@ -46,7 +45,7 @@ class Owners:
         return self.codes.size
 
     @property
-    def kept(self) -> NDArray[np.int64]:
+    def kept(self) -> Integers:
         """The rows that are somebody's."""
         return np.flatnonzero(self.codes != NOBODY)
 
@@ -85,7 +84,7 @@ def of_fields(ids: Sequence[tuple[str, Field]]) -> Owners:
     return Owners(codes, people, tuple(name for name, _ in ids))
 
 
-def numbered(codes: Codes) -> tuple[Codes, int]:
+def numbered(codes: Integers) -> tuple[Integers, int]:
     """Numbers of people, with gaps, as 0, 1, 2, ... without; negative ones are nobody."""
     there = codes >= 0
     found, inverse = np.unique(codes[there], return_inverse=True)

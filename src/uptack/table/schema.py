@@ -7,6 +7,7 @@ lists all columns. If the file has others, it is refused. Names are public, so t
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 from collections.abc import Iterable, Mapping
@@ -152,10 +153,14 @@ def beside(path: str) -> Schema | None:
     if others:
         names = " and ".join(str(one) for one in found.values())
         raise InvalidArgument("schema", "one file", names, "One is beside a link, one beside its target. Remove one.")
-    try:
-        text = _read(where) if where.is_file() else None
-    except (OSError, UnicodeDecodeError):
-        text = None
+    text = None
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        with where.open("rb") as file:
+            start = file.read(LARGEST_FILE + 1)
+        if len(start) > LARGEST_FILE:
+            must, fix = f"a file of at most {LARGEST_FILE >> 20} MB ({where.name})", "It describes columns, not rows."
+            raise InvalidArgument("schema", must, "a larger one", fix)
+        text = start.decode("utf-8")
     if text is None:
         raise InvalidArgument("schema", f"a text file in UTF-8 ({where.name})", "one that can't be read")
     made = parse(text, where.name)
@@ -185,18 +190,6 @@ def shared(paths: Iterable[str]) -> Schema | None:
             fix = f"{Path(path).name!r} has another schema than {Path(first).name!r}, or only one of them has one."
             raise InvalidArgument("schema", "the same for all files of a table", "different ones", fix)
     return found.get(first)
-
-
-def _read(where: Path) -> str:
-    """The text of a file that is not larger than a schema may be."""
-    with where.open("rb") as file:
-        found = file.read(LARGEST_FILE + 1)
-    if len(found) > LARGEST_FILE:
-        fix = "It describes columns, and holds no rows."
-        raise InvalidArgument(
-            "schema", f"a file of at most {LARGEST_FILE >> 20} MB ({where.name})", "a larger one", fix
-        )
-    return found.decode("utf-8")
 
 
 def parse(text: str, name: str = "schema") -> Schema:
@@ -323,7 +316,7 @@ class _Reading:
         if found is None:
             return None
         both = found if isinstance(found, list) and len(found) == 2 else []
-        if both and all(map(_is_float, both)) and both[0] < both[1]:
+        if both and all(_is_number(end) and abs(end) <= Fraction(LARGEST) for end in both) and both[0] < both[1]:
             return float(both[0]), float(both[1])
         texts = [one.isoformat() if isinstance(one, date | time) else one for one in both]
         spans = [span for one in texts if isinstance(one, str) and (span := parse_time(one)) is not None]
@@ -350,10 +343,6 @@ class _Reading:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | Fraction) and not isinstance(value, bool)
-
-
-def _is_float(value: object) -> bool:
-    return _is_number(value) and abs(value) <= Fraction(LARGEST)  # type: ignore[arg-type]
 
 
 def _are_levels(levels: object) -> bool:

@@ -178,8 +178,10 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         return pc.if_else(known_words, pc.is_in(lower, listed(*words[0])), nothing(pa.bool_()))
     if base(kind) in FORMS:
         return time_cells.cast(bare, kind)
-    if unit := kind.partition(":")[2]:
-        return cast(_without_unit(bare, unit), base(kind), form)
+    if unit := re.escape(kind.partition(":")[2]):  # before or after the number, with the blanks next to it: -€ 5 is -5
+        before, after = f"^([+-]?)[{BLANKS}]*{unit}[{BLANKS}]*", f"[{BLANKS}]*{unit}$"
+        bare = pc.replace_substring_regex(pc.replace_substring_regex(bare, before, r"\1"), after, "")
+        return cast(bare, base(kind), form)
     plain = form.plain(pc.if_else(fits(bare, kind, form), bare, nothing(pa.string())))
     if kind == "integer":
         plain = pc.replace_substring_regex(plain, r"\.0*$", "")
@@ -188,16 +190,6 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         return plain.cast(dtype)
     except pa.ArrowInvalid:
         return pa.array([_number(text, kind) for text in plain.to_pylist()], dtype)
-
-
-def _without_unit(bare: Any, unit: str) -> Any:
-    """Texts without a unit before or after them, and without the blanks next to it: -€ 5 is -5."""
-    import pyarrow.compute as pc
-
-    sign, blanks = re.escape(unit), f"[{BLANKS}]*"
-    return pc.replace_substring_regex(
-        pc.replace_substring_regex(bare, f"^([+-]?){blanks}{sign}{blanks}", r"\1"), f"{blanks}{sign}$", ""
-    )
 
 
 def fits(bare: Any, kind: str, form: Numbers) -> Any:

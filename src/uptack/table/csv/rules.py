@@ -256,6 +256,7 @@ def unread(
     `widths` counts both. `label` names the progress line, which counts files only; None for no such line.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     for path in paths if label is None else track(paths, label, inner=True):
         done, block, skips, others = 0, BLOCK, 0, list[int]()
@@ -265,7 +266,11 @@ def unread(
                 for batch in _parsed(path, made, block, skipped):
                     end = start + batch.num_rows
                     if end > done:
-                        yield _without_comments(batch.slice(max(done - start, 0)).columns, made.comment)
+                        columns = batch.slice(max(done - start, 0)).columns
+                        if made.comment:  # its cells are missing, but the row stays: no cell may change their number
+                            gone = pc.starts_with(columns[0], made.comment)
+                            columns = [pc.if_else(gone, nothing(pa.string()), column) for column in columns]
+                        yield columns
                         done = end
                     start = end
                 block, skips, others = 0, len(skipped), [width for width in skipped if width]
@@ -277,17 +282,6 @@ def unread(
             widths.fitting += done
             widths.others.update(others)
         yield [pa.nulls(skips, pa.string())] * len(made.names)
-
-
-def _without_comments(columns: list[Any], comment: str) -> list[Any]:
-    """The cells of rows, those of comments missing. The row stays: the number of rows must not depend on a cell."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not comment:
-        return columns
-    gone = pc.starts_with(columns[0], comment)
-    return [pc.if_else(gone, nothing(pa.string()), column) for column in columns]
 
 
 def _empty(path: str, made: Layout) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ import numpy as np
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import as_floats, missing, number
+from uptack.table.engine.expressions import as_floats, missing
 from uptack.table.engine.files import parquet
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Category, Read, RowDesign
@@ -43,9 +42,9 @@ def made(table: EngineTable, design: RowDesign) -> Any:
         response, *columns = design.select
         return _selected(table, dict(zip(names, [*columns, response], strict=True)))
     rows = _selected(table, {f"r{i}": (one, None) for i, one in enumerate(design.reads)})
-    making = Making(len(design.reads), tuple(names), design.make)
+    making = partial(_made, tuple(names), len(design.reads), design.make)
     if connection.backend(rows).name == "pyspark":
-        return _on_executors(rows, making)
+        return _on_executors(rows, making, names, len(design.reads))
     return _on_disk(rows, making, table.count())
 
 
@@ -65,10 +64,12 @@ def _selected(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
     plain = {name: as_floats(table.table[one]) for name, (one, _) in wanted.items() if isinstance(one, str)}
     found = {called: _place(table, one) for one, called in places.items()}
     rows = table.table.select(**plain, **table.ids, **found)
-    dummies = {
-        name: _dummy(rows[places[one]], level) for name, (one, level) in wanted.items() if isinstance(one, Category)
-    }
-    return rows.select(**{name: dummies[name] if name in dummies else rows[name] for name in (*wanted, *table.ids)})
+    made = {name: rows[name] for name in (*wanted, *table.ids) if name in rows.columns}
+    for name, (one, level) in wanted.items():
+        if isinstance(one, Category):  # 1 for the level, 0 for others, null for missing; or the place
+            place = rows[places[one]]
+            made[name] = (place if level is None else (place == level).cast("int32")).cast("float64")
+    return rows.select(**{name: made[name] for name in (*wanted, *table.ids)})
 
 
 def _place(table: EngineTable, category: Category) -> Any:
@@ -83,39 +84,26 @@ def _place(table: EngineTable, category: Category) -> Any:
     return ibis.ifelse(missing(table.key(category.name)), nowhere, listed)
 
 
-def _dummy(place: Any, level: int | None) -> Any:
-    """1 for rows of a level, 0 for those of another one, null for missing ones; without a level the place itself."""
-    ibis = connection.ibis()
-    if level is None:
-        return place.cast("float64")
-    return ibis.ifelse(
-        place.isnull(), ibis.null().cast("float64"), ibis.ifelse(place == level, number(1.0), number(0.0))
-    )
-
-
 # -------------------------------------------------------------------------------------------------- made by Python
 
 
-@dataclass(frozen=True)
-class Making:
-    """How a record batch becomes one of made columns: `make` reads so many columns, and the others stay as they are."""
-
-    reads: int
-    names: tuple[str, ...]
-    make: Callable[[Sequence[Floats]], Sequence[Floats]]
-
-    def __call__(self, batch: Any) -> Any:
-        """One batch, here or on an executor. What floats say there is nobody's to read."""
-        import pyarrow as pa
-
-        with np.errstate(all="ignore"):
-            made = self.make([connection.floats(batch.column(i)) for i in range(self.reads)])
-        columns = [pa.array(np.ascontiguousarray(line), pa.float64()) for line in made]
-        names = [*self.names, *batch.schema.names[self.reads :]]
-        return pa.RecordBatch.from_arrays(columns + batch.columns[self.reads :], names=names)
+Make = Callable[[Sequence[Floats]], Sequence[Floats]]
 
 
-def _on_executors(rows: Any, making: Making) -> Any:
+def _made(names: Sequence[str], reads: int, make: Make, batch: Any) -> Any:
+    """A record batch of made columns, here or on an executor: `make` reads the first columns, and the others stay.
+
+    Nobody sees floating-point warnings there.
+    """
+    import pyarrow as pa
+
+    with np.errstate(all="ignore"):
+        made = make([connection.floats(batch.column(i)) for i in range(reads)])
+    columns = [pa.array(np.ascontiguousarray(line), pa.float64()) for line in made]
+    return pa.RecordBatch.from_arrays(columns + batch.columns[reads:], names=[*names, *batch.schema.names[reads:]])
+
+
+def _on_executors(rows: Any, making: Callable[[Any], Any], names: Sequence[str], reads: int) -> Any:
     """A view of Spark: rows are made where they are, whenever they are read."""
     con, view = connection.backend(rows), connection.new_name()
 
@@ -123,8 +111,8 @@ def _on_executors(rows: Any, making: Making) -> Any:
         from pyspark.sql.types import DoubleType, StructField, StructType
 
         frame = con.raw_sql(con.compile(rows))
-        made = [StructField(name, DoubleType()) for name in making.names]
-        types = StructType(made + frame.schema.fields[making.reads :])
+        made = [StructField(name, DoubleType()) for name in names]
+        types = StructType(made + frame.schema.fields[reads:])
         frame.mapInArrow(partial(map, making), types).createTempView(view)
         return con.table(view)
 
@@ -133,7 +121,7 @@ def _on_executors(rows: Any, making: Making) -> Any:
     return table
 
 
-def _on_disk(rows: Any, making: Making, count: int) -> Any:
+def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
     """A file: rows are made once. A file that does not have as many rows as the table is an error."""
     import pyarrow as pa
 

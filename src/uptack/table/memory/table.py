@@ -34,13 +34,12 @@ from uptack.table.protocol import (
     applied,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.field import Field, no_rows
+from uptack.table.values.field import Field, Mask, no_rows
 from uptack.table.values.kinds import LARGEST, Kind, tidy
 from uptack.table.values.times import TIMED, Form, begin, label
 
 BATCH = 1 << 17
 """Rows that `field_sums` reads at once, as many as an engine sends."""
-Mask = NDArray[np.bool_]
 Values = tuple[NDArray[Any], Mask | None, bool]
 """Numbers as they are held, the rows without one, and whether all others are known to be finite."""
 

@@ -7,13 +7,10 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack.table.conditions import ORDER, Condition, decided
-from uptack.table.values.field import Field
+from uptack.table.values.field import Field, Mask
 from uptack.table.values.kinds import canonical
-
-Mask = NDArray[np.bool_]
 
 
 def met(fields: Mapping[str, Field], conditions: Sequence[Condition]) -> Mask:

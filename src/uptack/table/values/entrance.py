@@ -81,10 +81,11 @@ def of_pandas(series: Any) -> Field:
     if nullable or hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
         return _through_arrow(array, lambda rows: rows.__arrow_array__())
     if hasattr(dtype, "tz") and hasattr(dtype, "unit"):
-        unit = f"datetime64[{dtype.unit}]"
-        return Field("time", size, lambda: (series.to_numpy(dtype=unit), None), form=Form("utc"))
-    if (period := _period(dtype)) is not None:
-        return Field("time", size, lambda: (array.asi8.view(period), None), form=form_of(np.dtype(period)))
+        width = f"datetime64[{dtype.unit}]"
+        return Field("time", size, lambda: (series.to_numpy(dtype=width), None), form=Form("utc"))
+    if (unit := PERIODS.get(str(dtype).removeprefix("period[").removesuffix("]"))) and hasattr(dtype, "freq"):
+        period = np.dtype(f"M8[{unit}]")  # of a period the moment in which it begins
+        return Field("time", size, lambda: (array.asi8.view(period), None), form=form_of(period))
     if hasattr(dtype, "fill_value"):
         return _of_sparse(array, dtype)
     categories = hasattr(dtype, "categories")
@@ -120,13 +121,6 @@ def _of_sparse(array: Any, dtype: Any) -> Field:
 
 PERIODS = {"Y-DEC": "Y", "A-DEC": "Y", "M": "M", "D": "D", "h": "h", "H": "h", "min": "m", "T": "m", "s": "s", "S": "s"}
 PERIODS |= {"ms": "ms", "L": "ms", "us": "us", "U": "us", "ns": "ns", "N": "ns"}
-
-
-def _period(dtype: Any) -> str | None:
-    """The type of NumPy that counts as a type of pandas for periods does: a period is the moment in which it begins."""
-    words = str(dtype)
-    unit = PERIODS.get(words[7:-1]) if words.startswith("period[") else None
-    return None if unit is None else f"M8[{unit}]"
 
 
 # --------------------------------------------------------------------------------------------------------------- polars

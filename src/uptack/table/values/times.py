@@ -229,7 +229,9 @@ def _parsed(text: str) -> Any:
     """A date, or a time, as ISO 8601 writes it, or a duration; None for any other text, such as digits alone."""
     bare = text.strip(BLANKS)
     if (span := re.fullmatch(SPAN, bare)) is not None:
-        return _length(**span.groupdict(""))
+        hours, minutes, seconds = (int(span[name]) for name in ("hours", "minutes", "seconds"))
+        nanoseconds = ((hours * 60 + minutes) * 60 + seconds) * 10**9 + int((span["parts"] or "").ljust(9, "0"))
+        return timedelta(microseconds=(-nanoseconds if span["sign"] else nanoseconds) // 1000)  # rounded down
     if "-" not in text[1:]:
         return None
     for read in (date.fromisoformat, datetime.fromisoformat):
@@ -238,12 +240,6 @@ def _parsed(text: str) -> Any:
         except (ValueError, OverflowError):
             pass
     return None
-
-
-def _length(sign: str, hours: str, minutes: str, seconds: str, parts: str) -> timedelta:
-    """A duration from its parts. What is finer than a tick is cut off towards the past."""
-    nanoseconds = ((int(hours) * 60 + int(minutes)) * 60 + int(seconds)) * 10**9 + int(parts.ljust(9, "0"))
-    return timedelta(microseconds=(-nanoseconds if sign else nanoseconds) // 1000)
 
 
 def _ticks(plain: Any) -> int:

@@ -11,7 +11,7 @@ from uptack.errors import UptackError
 from uptack.table import search
 from uptack.table.exact_sum import exact_sum
 from uptack.table.memory.order import selected
-from uptack.table.search import Counted, Size, Weighed, crossed, orders
+from uptack.table.search import Counted, Size, Weighed, orders, sum_of_ranks
 from uptack.table.unit import ROW, PrivacyUnit, U
 
 PEOPLE = PrivacyUnit(("id",), "people")
@@ -67,7 +67,7 @@ class ArrayScans:
 
     def between(self, column, low, high, before, last):
         found = self.read((self.rows > low) & (self.rows < high)).sorted()
-        return exact_sum(found.values) if self.weights is None else crossed(found, before, PEOPLE)
+        return exact_sum(found.values) if self.weights is None else sum_of_ranks(found, before, PEOPLE)
 
 
 def ordered(scans, windows, n=None, unit=ROW):

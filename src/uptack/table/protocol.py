@@ -106,7 +106,7 @@ Steps = tuple[Distance | Clipped, ...]
 """What is done to a number, first step first."""
 
 
-def applied(steps: Steps, values: Any) -> Any:
+def apply_steps(steps: Steps, values: Any) -> Any:
     """What steps make of an array, row by row."""
     for step in steps:
         values = step(values)

@@ -180,7 +180,12 @@ class Reads:
         """
         whose = None if person is None else owners(person)
         fields = {name: {} if x is None else self._fields(name, x) for name, x in data.items()}
-        more = {} if order is None else {ORDER: _ordering(order, whose)}
+        more = dict[str, Field]()
+        if order is not None:
+            must = "a column as long as the data, by which per_person='last' knows the last row"
+            more[ORDER] = column_field("order", order, None, must)
+            if whose is not None and more[ORDER].size != whose.size:
+                raise InvalidArgument("order", must, "a column of another length", "Pass a column of times.")
         groups = {} if by is None else category_fields(by)
         firsts = {name: next(iter(some.values())) for name, some in fields.items() if some}
         _same_length({**firsts, **more}, groups, whose)
@@ -220,14 +225,6 @@ class Reads:
 def _of_table(x: Any) -> bool:
     """Whether a data argument is of a table in memory already."""
     return isinstance(getattr(x, "table", None), MemoryTable)
-
-
-def _ordering(order: Any, whose: Owners | None) -> Field:
-    must, fix = "a column as long as the data, by which per_person='last' knows the last row", "Pass a column of times."
-    found = column_field("order", order, None, must)
-    if whose is not None and found.size != whose.size:
-        raise InvalidArgument("order", must, "a column of another length", fix)
-    return found
 
 
 def _same_length(fields: Mapping[str, Field], groups: Mapping[str, Field], whose: Owners | None) -> None:

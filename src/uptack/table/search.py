@@ -186,7 +186,7 @@ class Order:
         return next(piece for piece in self.pieces if piece.first <= place <= piece.last)
 
 
-def crossed(rows: Weighed, before: int, unit: PrivacyUnit) -> int:
+def sum_of_ranks(rows: Weighed, before: int, unit: PrivacyUnit) -> int:
     """Σ of x(r) over the ranks whose place lies in sorted rows, after so many units, in units of 2^-1074."""
     assert rows.weights is not None
     ends = before + np.cumsum(roomy(rows.weights, before))

@@ -15,7 +15,7 @@ from uptack import interrupts
 from uptack.errors import UptackError
 
 T = TypeVar("T")
-UNREADABLE = "the rows could not be read (what the engine says of them is left out, since it may show one)"
+UNREADABLE = "the rows could not be read (the message of the engine is withheld, since it may quote a row)"
 CHANGED = "the table changed while it was read, so nothing is released; what was debited stays debited"
 ELSEWHERE = "the files have changed since they were opened; open them again"
 IDLE = 0

@@ -13,8 +13,8 @@ import numpy as np
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import HALF, added, as_floats, missing, plain_zero, units, valued, weighed
-from uptack.table.engine.rows import Codes, gathered
+from uptack.table.engine.expressions import HALF, added, as_floats, missing, plain_zero, units, valued, with_weights
+from uptack.table.engine.rows import Codes, read_columns
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
@@ -43,20 +43,20 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
         best = favourites(left, names, left.unit.at_most).table
         found = connection.whole(best.group_by(cells).aggregate(people=best.count()))
         theirs = ((tuple(row[c] for c in cells), row["people"]) for row in found)
-        return Counts(*tidied(left, names, theirs), left.unit)
+        return Counts(*by_value(left, names, theirs), left.unit)
     if left.plain is not None and not left.ids:
         found = connection.whole(left.plain.counts(names))
-        return Counts(*tidied(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
+        return Counts(*by_value(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
     rows = left.table.select(**left.ids, **{c: left.key(name) for c, name in zip(cells, names, strict=True)})
     people = left.everybody() if left.ids else None
     if people is not None:
-        rows = weighed(rows, people, list(left.ids), left.unit)
+        rows = with_weights(rows, people, list(left.ids), left.unit)
     found = connection.whole(rows.group_by(cells).aggregate(**(units(rows.w) if left.ids else {"rows": rows.count()})))
     theirs = ((tuple(row[c] for c in cells), added(row) if left.ids else row["rows"]) for row in found)
-    return Counts(*tidied(left, names, theirs), left.unit)
+    return Counts(*by_value(left, names, theirs), left.unit)
 
 
-def tidied(table: EngineTable, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> tuple[list[Key], Integers]:
+def by_value(table: EngineTable, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> tuple[list[Key], Integers]:
     """What was counted by keys of columns, with their values in place of the keys."""
     kinds: list[Kind] = [table.kinds[name] for name in names]
 
@@ -145,7 +145,7 @@ def common(left: EngineTable, column: Column, least: int) -> tuple[list[Hashable
         grouped = rows.group_by("c").aggregate(rows=rows.count())
         grouped = grouped.filter(grouped.rows >= max(least, 1))
     else:
-        rows = weighed(rows, people, list(left.ids), left.unit)
+        rows = with_weights(rows, people, list(left.ids), left.unit)
         grouped = rows.group_by("c").aggregate(**units(rows.w))
         high, low = (grouped[name].cast("float64") for name in ("units_high", "units_low"))
         grouped = grouped.filter(high + low / 2.0**HALF >= float((least >> HALF) - 1))  # and exactly below
@@ -216,7 +216,7 @@ def field_sums(left: EngineTable, columns: Sequence[Column], f: FieldSums) -> li
     )
     rows = _beside(left, numbers, names[len(numbers) :])
     if layout.weighted:
-        rows = weighed(rows, left.everybody(), list(left.ids), left.unit)
+        rows = with_weights(rows, left.everybody(), list(left.ids), left.unit)
     return connection.batch_sums(rows, partial(layout.apply, f), layout.nothing(f), connection.BATCH)
 
 
@@ -234,7 +234,7 @@ def in_memory(left: EngineTable, columns: Sequence[Column]) -> MemoryTable:
     numbers = [name for name, kind in kinds.items() if kind == "number" or kind in TIMED]
     others = [name for name in kinds if name not in numbers]
     coded = [*(kinds[name] for name in others), *left.id_kinds]
-    lines, codes = gathered(_beside(left, numbers, others), len(numbers), coded, left.count())
+    lines, codes = read_columns(_beside(left, numbers, others), len(numbers), coded, left.count())
     fields = {name: _numbers(line, left.forms.get(name)) for name, line in zip(numbers, lines, strict=True)}
     fields |= dict(zip(others, codes, strict=False))
     if not left.ids:

@@ -234,7 +234,7 @@ def weight(m: Any, unit: PrivacyUnit) -> Any:
     return unit.weights(m, lambda each, most: ibis.least(each, ibis.literal(most, type="int64"))).cast("int64")
 
 
-def weighed(rows: Any, people: connection.Kept, ids: Sequence[str], unit: PrivacyUnit) -> Any:
+def with_weights(rows: Any, people: connection.Kept, ids: Sequence[str], unit: PrivacyUnit) -> Any:
     """Rows with their weights, w, in place of their ids. Those of people who are not there are left out."""
     theirs, values = people.table, [name for name in rows.columns if name not in ids]
     return rows.join(theirs.select(*ids, w=weight(theirs.m, unit)), list(ids)).select(*values, "w")
@@ -262,7 +262,7 @@ class Sums(NamedTuple):
     units: int
 
 
-def summed(people: connection.Kept, unit: PrivacyUnit) -> Sums:
+def people_sums(people: connection.Kept, unit: PrivacyUnit) -> Sums:
     """The sums of people with so many rows, m."""
     theirs = people.table.mutate(w=weight(people.table.m, unit))
     (line,) = connection.whole(

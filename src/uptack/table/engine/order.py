@@ -15,7 +15,7 @@ from uptack.table import search
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import added, number, units
 from uptack.table.exact_sum import exact_sum
-from uptack.table.search import Counted, Gap, Weighed, crossed
+from uptack.table.search import Counted, Gap, Weighed, sum_of_ranks
 from uptack.table.unit import PrivacyUnit, roomy
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class QueryScans:
             total, up_to = 0, before
             for batch in batches:
                 weights = connection.integers(batch.column(1))
-                total += crossed(Weighed(connection.floats(batch.column(0)), weights), up_to, unit)
+                total += sum_of_ranks(Weighed(connection.floats(batch.column(0)), weights), up_to, unit)
                 up_to += int(roomy(weights).sum())
             return total
 

@@ -18,7 +18,7 @@ from uptack.table.engine.expressions import missing, number
 from uptack.table.engine.rows import EngineRows
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.rows import MemoryRows
-from uptack.table.protocol import PerPerson, Steps, applied
+from uptack.table.protocol import PerPerson, Steps, apply_steps
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.kinds import LARGEST
 
@@ -36,7 +36,7 @@ def ordering(key: Any) -> dict[str, Any]:
 
 def in_memory(rows: EngineRows, own: PerPerson, after: Sequence[Steps]) -> MemoryRows:
     """The numbers of all who have a row, in the order of their ids, and what is done to them; one line per column."""
-    made = [applied(steps, _numbers(rows, i, own)) for i, steps in enumerate(after)]
+    made = [apply_steps(steps, _numbers(rows, i, own)) for i, steps in enumerate(after)]
     return MemoryRows(made, PrivacyUnit(rows.unit.ids), rows.size, None, _there(rows))
 
 

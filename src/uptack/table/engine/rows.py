@@ -166,7 +166,7 @@ class EngineRows:
     @cached_property
     def _sums(self) -> expressions.Sums:
         """How many people and complete rows there are, and their units: one line per person is read."""
-        return expressions.summed(self.people, self.unit)
+        return expressions.people_sums(self.people, self.unit)
 
     @cached_property
     def size(self) -> int:
@@ -197,7 +197,7 @@ class EngineRows:
     def _weigh(self) -> Weigh | None:
         if not self.unit.weighted:
             return None
-        return functools.partial(expressions.weighed, people=self.people, ids=self.ids, unit=self.unit)
+        return functools.partial(expressions.with_weights, people=self.people, ids=self.ids, unit=self.unit)
 
     def order(self, column: int, windows: Sequence[Window]) -> Order:
         """In two or three scans for all columns together, or for as many as there is memory for.
@@ -205,7 +205,7 @@ class EngineRows:
         With weights only the columns that were searched last are kept: many of their rows are in memory.
         """
         if self.unit.share == "any":
-            raise UptackError("which of a person's rows counts depends on cells, of which order statistics know none")
+            raise UptackError("weights='any' is for counts of cells; order statistics are not defined for it")
         several = self.width
         if self._weigh is not None:
             wanted = sum(b - a + 1 for a, b in windows) * self._sums.rows
@@ -326,7 +326,7 @@ class EngineRows:
 
     def in_memory(self) -> MemoryRows:
         """The same rows as arrays, read by one scan. People are numbered in the order of their canonical ids."""
-        lines, ids = gathered(self.all.select(*self.names, *self.ids), self.width, self.table.id_kinds, self._count)
+        lines, ids = read_columns(self.all.select(*self.names, *self.ids), self.width, self.table.id_kinds, self._count)
         there = self._layout.there(lines)
         kept = None if there.all() else np.flatnonzero(there)
         values = lines if kept is None else [line[kept] for line in lines]
@@ -336,7 +336,7 @@ class EngineRows:
         return MemoryRows(values, self.unit, whose.people, whose.codes if kept is None else whose.codes[kept], kept)
 
 
-def gathered(
+def read_columns(
     read: Any, width: int, kinds: Sequence[Kind] = (), rows: int | None = None
 ) -> tuple[list[Floats], list[Field]]:
     """Columns of floats, so many, and columns of these kinds, by one scan; an error if there are not so many rows."""

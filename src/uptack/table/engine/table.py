@@ -18,7 +18,7 @@ from uptack.table.engine import connection, counts, design, expressions, per_per
 from uptack.table.engine.connection import Plain
 from uptack.table.engine.expressions import as_floats, infinite, missing, number, text_key
 from uptack.table.engine.groups import EngineGroups
-from uptack.table.engine.rows import Drops, EngineRows, gathered
+from uptack.table.engine.rows import Drops, EngineRows, read_columns
 from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
@@ -415,7 +415,7 @@ class HeldColumns:
     """
 
     def __init__(self, read: Any, width: int) -> None:
-        lines, _ = gathered(read, width)
+        lines, _ = read_columns(read, width)
         self.table = MemoryTable({f"v{i}": of_numpy(line) for i, line in enumerate(lines)})
         self.selections = dict[str, Selection]()
 

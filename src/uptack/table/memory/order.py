@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import Floats, exact_sum
-from uptack.table.search import Counted, Gap, Order, Piece, Size, Weighed, Window, crossed, orders
+from uptack.table.search import Counted, Gap, Order, Piece, Size, Weighed, Window, orders, sum_of_ranks
 from uptack.table.unit import Integers, PrivacyUnit, wide
 
 SORTED = 1 << 16
@@ -69,7 +69,9 @@ def selected(values: NDArray[Any], windows: Sequence[Window], unit: PrivacyUnit)
     return Selection(values.copy()).order(windows, unit)
 
 
-def searched(values: NDArray[Any], weights: Integers, n: int, unit: PrivacyUnit, windows: Sequence[Window]) -> Order:
+def weighted_order(
+    values: NDArray[Any], weights: Integers, n: int, unit: PrivacyUnit, windows: Sequence[Window]
+) -> Order:
     """The order statistics of rows with weights. Rows that are NaN have no value."""
     floats = values.astype(np.float64, copy=False)
     if values.dtype.kind == "f" and (gone := np.isnan(floats)).any():
@@ -132,7 +134,7 @@ class ArrayScans:
     def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
         """The exact sum over the ranks strictly between two values."""
         inside = (self.values > low) & (self.values < high)
-        return crossed(Weighed(self.values[inside], self.weights[inside]).sorted(), before, self.unit)
+        return sum_of_ranks(Weighed(self.values[inside], self.weights[inside]).sorted(), before, self.unit)
 
     def _inside(self, gaps: Sequence[Gap]) -> Weighed:
         tests = [gap.test(self.values) for gap in gaps]

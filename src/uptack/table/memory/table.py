@@ -31,7 +31,7 @@ from uptack.table.protocol import (
     Place,
     RowDesign,
     Table,
-    applied,
+    apply_steps,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.field import Field, Mask, no_rows
@@ -69,7 +69,7 @@ class MemoryTable(Table):
     def of(fields: Mapping[str, Field], whose: Owners | None = None, names: tuple[str, ...] = ()) -> MemoryTable:
         """Columns of one length; with owners, the rows that have one. Columns with the `names` of ids are hidden."""
         if len({field.size for field in fields.values()}) > 1:
-            raise InvalidArgument("data", "columns of equal length", "some that are longer")
+            raise InvalidArgument("data", "columns of equal length", "columns of several lengths")
         if whose is None:
             return MemoryTable(dict(fields))
         kept = whose.kept
@@ -195,7 +195,7 @@ class MemoryTable(Table):
         order = None if own.order is None else self.field(own.order).places()[0]
         order = order if order is None or kept is None else order[kept]
         made = [
-            applied(column.after, per_person.numbers(v, codes, self.people, own.how, order))
+            apply_steps(column.after, per_person.numbers(v, codes, self.people, own.how, order))
             for column, v in zip(columns, values, strict=True)
         ]
         there = np.flatnonzero(np.bincount(codes, minlength=self.people))
@@ -222,7 +222,7 @@ class MemoryTable(Table):
         if self.met is not None:
             gone = ~self.met if gone is None else gone | ~self.met
         if column.steps:
-            values, bounded = applied(column.steps, values), False
+            values, bounded = apply_steps(column.steps, values), False
         return values, gone, bounded
 
     @staticmethod

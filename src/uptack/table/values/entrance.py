@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
+from uptack.table.names import known
 from uptack.table.values.field import MOST_INTEGER, Array, Field, Floats, Mask
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, number
 from uptack.table.values.times import DAY, FORMS, TIMED, Form, form_of, measured, objects_as_ticks
@@ -306,8 +307,7 @@ def _read_as(found: Field, kind: str) -> tuple[Array, Mask | None]:
 def all_declared(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -> dict[str, Field]:
     """Columns with the kinds that were declared. The others keep the kinds of their containers."""
     for name, kind in (types or {}).items():
-        if name not in fields:
-            raise InvalidArgument("types", f"for columns that there are: {', '.join(map(repr, fields))}", repr(name))
+        known(name, dict.fromkeys(fields, "other"))
         if kind not in DECLARABLE:
             must = f"one of {', '.join(map(repr, DECLARABLE))}"
             raise InvalidArgument(f"types[{name!r}]", must, checks.describe(kind))

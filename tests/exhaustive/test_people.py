@@ -30,7 +30,7 @@ from uptack.statistics.means import std, variance
 from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.table.arguments import as_column
 from uptack.table.ids import Owners
-from uptack.table.memory.order import searched
+from uptack.table.memory.order import weighted_order
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column
 from uptack.table.unit import U as UNIT
@@ -237,7 +237,7 @@ class Doubled(Column):
     """A column of people whose rows have twice their units."""
 
     def order(self, windows):
-        return searched(self.rows.values[0], 2 * self.rows.weights, self.rows.n, self.rows.unit, windows)
+        return weighted_order(self.rows.values[0], 2 * self.rows.weights, self.rows.n, self.rows.unit, windows)
 
 
 @pytest.mark.parametrize("planted", ["a decay too fast", "rows for people", "units of two people"])

@@ -85,3 +85,8 @@ def cells_per_person(cells: Integers, codes: Integers) -> Integers:
     inside = cells >= 0
     people, _ = favourites(cells[inside], codes[inside], inside.size)
     return np.bincount(np.bincount(people)[np.unique(people)]).astype(np.int64)
+
+
+def up_to(rows: Integers, most: int) -> int:
+    """Σ min(rows of a person, most)."""
+    return int(np.minimum(rows, most).sum())

@@ -303,7 +303,7 @@ class MemoryTable(Table):
         rows = self.present if name is None else np.flatnonzero(self.field(known(name, self.kinds)).flags())
         if self.codes is None:
             return rows.size
-        return int(np.minimum(np.bincount(self.codes[rows], minlength=self.people), at_most).sum())
+        return counts.up_to(np.bincount(self.codes[rows], minlength=self.people), at_most)
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""

@@ -40,8 +40,8 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
         return _by_calendar(left, columns[0])
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
-        best = favourites(left, names, left.unit.at_most).table
-        found = connection.whole(best.group_by(cells).aggregate(people=best.count()))
+        best = favourites(left, names, left.unit.at_most)  # the table lives as long as this object
+        found = connection.whole(best.table.group_by(cells).aggregate(people=best.table.count()))
         theirs = ((tuple(row[c] for c in cells), row["people"]) for row in found)
         return Counts(*by_value(left, names, theirs), left.unit)
     if left.plain is not None and not left.ids:

@@ -107,13 +107,16 @@ def _on_executors(rows: Any, making: Callable[[Any], Any], names: Sequence[str],
     """A view of Spark: rows are made where they are, whenever they are read."""
     con, view = connection.backend(rows), connection.new_name()
 
+    def several(batches: Iterator[Any]) -> Iterator[Any]:
+        return map(making, batches)
+
     def named() -> Any:
         from pyspark.sql.types import DoubleType, StructField, StructType
 
         frame = con.raw_sql(con.compile(rows))
         made = [StructField(name, DoubleType()) for name in names]
         types = StructType(made + frame.schema.fields[reads:])
-        frame.mapInArrow(partial(map, making), types).createTempView(view)
+        frame.mapInArrow(several, types).createTempView(view)
         return con.table(view)
 
     table = snapshots.run(con, named)

@@ -19,7 +19,7 @@ from uptack.noise import SeededEntropy
 from uptack.regression.formulas import drafted, elementary, margins, read
 from uptack.regression.formulas.category_levels import CategoryLevels
 from uptack.regression.formulas.grammar import counted
-from uptack.table.engine.design import Making
+from uptack.table.engine import design
 
 CUTS = ["Fair", "Good", "Ideal"]
 
@@ -213,7 +213,7 @@ def test_an_engine_makes_columns_and_dummies_itself(tmp_path, monkeypatch, other
     told = {"formula": "price ~ carat + cut + x + flag", "epsilon": 4, **told}
     kinds = table.astype({"cut": "string"})
     here = ut.open(kinds, entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
-    monkeypatch.setattr(Making, "__call__", None)  # which would make them of all rows here
+    monkeypatch.setattr(design, "_made", None)  # which would make them of all rows here
     there = ut.open(str(tmp_path / "d.parquet"), entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
     assert here
     assert (here.labels, here.notes) == (there.labels, there.notes)

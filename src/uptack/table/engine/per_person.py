@@ -1,13 +1,13 @@
 """One number per person from rows that an engine keeps: those of `uptack.table.memory.per_person`, to the bit.
 
-Counts, extremes, medians and last rows come from the engine's own grouping and ranking. But an engine adds floats in
-any order, and the last bits of one person's sum would depend on others' rows. So for sums and means it sorts by id and
-value, and the rows are added up as they come, in the order of their size.
+Counts, least and largest values come from the engine's own `group by`. An engine adds floats in any order, and the last
+bits of one person's sum would then depend on others' rows. So for sums, means, medians and last rows the engine sorts
+by id and value, and they are folded as they come, in the order of their size. What is kept is one number per person.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,14 +67,12 @@ def _numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     if own.how in ("min", "max"):
         made = read.group_by(ids).aggregate(v=read.v.min() if own.how == "min" else read.v.max())
         return connection.read(made.order_by(ids).select("v"))
-    both = read.join(people.select(*ids, "m"), ids)
+    both = read.join(people.select(*ids, "m"), ids).order_by([*ids, *beside, "v"]).select(*ids, "v", "m")
     if own.how in ("mean", "sum"):
-        both = both.order_by([*ids, *beside, "v"]).select(*ids, "v", "m")
         sums, many = connection.folded(both, lambda batches: _added(_runs(batches, len(ids))))
         return np.clip(sums / many if own.how == "mean" else sums, -LARGEST, LARGEST)
-    row = connection.ibis().row_number().over(group_by=ids, order_by=[*beside, "v"])
-    ranked = both.mutate(row=row, wanted=(both.m - 1) // 2 if own.how == "median" else both.m - 1)
-    return connection.read(ranked.filter(ranked.row == ranked.wanted).order_by(ids).select("v"))
+    fold: Callable[[Iterator[Run]], Floats] = _medians if own.how == "median" else _lasts
+    return connection.folded(both, lambda batches: fold(_runs(batches, len(ids))))
 
 
 def _runs(batches: Iterator[Any], keys: int) -> Iterator[Run]:
@@ -103,3 +101,25 @@ def _added(runs: Iterator[Run]) -> tuple[Floats, Floats]:
         counts.append(many[begins])
         going_on = float(found[-1])
     return np.concatenate([*sums, [going_on]])[1:], np.concatenate(counts)  # the first one was nobody's
+
+
+def _medians(runs: Iterator[Run]) -> Floats:
+    """The middle row of each person, the lower one of two."""
+    found: list[Floats] = [np.empty(0)]
+    done = 0
+    for begins, values, many in runs:
+        places = np.arange(values.size)
+        place = places - np.maximum.accumulate(np.where(begins, places, -done))
+        found.append(values[place == (many - 1) // 2])
+        done = int(place[-1]) + 1
+    return np.concatenate(found)
+
+
+def _lasts(runs: Iterator[Run]) -> Floats:
+    """The last row of each person."""
+    found: list[Floats] = [np.empty(0)]
+    last: Floats = np.empty(0)
+    for begins, values, _ in runs:
+        found += [last[: int(begins[0])], values[:-1][begins[1:]]]
+        last = values[-1:]
+    return np.concatenate([*found, last])

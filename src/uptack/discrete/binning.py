@@ -51,7 +51,7 @@ class Edges:
         if isinstance(x, Field) and self.form is not None:
             (values, missing), edges = x.ticks(), self.edges
         else:
-            values, edges = column("x", x).floats(), self.edges.astype(np.float64)
+            values, edges = column_field("x", x).floats(), self.edges.astype(np.float64)
             missing = np.isnan(values)
         last = len(edges) - 2
         place = np.where(missing, last + 1, np.searchsorted(edges, values, side="right") - 1)

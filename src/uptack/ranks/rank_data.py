@@ -21,6 +21,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import distinct
 from uptack.table.protocol import Column, Columns, GroupedTable, Rows
 from uptack.table.reads import LABELLED
+from uptack.table.values.entrance import column_field
 from uptack.table.values.kinds import NUMERIC, canonical
 
 GRID = 1 << 16

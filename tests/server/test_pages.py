@@ -137,6 +137,13 @@ def test_another_site_can_sign_nobody_in(app, service):
     assert "set-cookie" not in reply.headers
 
 
+def test_attempts_to_sign_in_are_limited(start):
+    opened = TestClient(start(requests_per_second=1).app)
+    statuses = [opened.post("/sign-in", data={"token": "a guess"}).status_code for _ in range(20)]
+    assert set(statuses) == {401, 429}
+    assert statuses[0] == 401
+
+
 @pytest.mark.parametrize(
     "path",
     ["/sign-out", "/datasets/clinic/ask/median", "/curator/decisions/x", "/curator/pause/clinic", "/curator/tokens",

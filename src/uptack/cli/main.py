@@ -56,8 +56,7 @@ WRITTEN = {
 
 START, LEDGERS = "Start here", "Ledgers, the audit and the shell"
 """The first and the last section of `uptack --help`. Between them are those of releases, by topic."""
-CLAUSE, LONGEST_HELP = ", with |, without |, which |: |; |, or ⊥", 1000
-"""A line of `uptack --help` is the first clause of the command's own help."""
+LONGEST_HELP = 1000
 
 
 ELSEWHERE = {
@@ -79,7 +78,7 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in sections: where to start, releases by topic, ledgers and the rest."""
-        from uptack.registry.declaration import SECTIONS
+        from uptack.registry.declaration import CLAUSE, SECTIONS
 
         sections: dict[str, list[tuple[str, str]]] = {name: [] for name in (START, *SECTIONS.values(), LEDGERS)}
         for name in self.list_commands(ctx):

@@ -59,6 +59,8 @@ SECTIONS = {
 }
 """Where `uptack --help` and the pages of a server list the functions of each folder."""
 OTHER = "Other releases"
+CLAUSE = ", with |, without |, which |: |; |, or ⊥"
+"""Where the first clause of a summary ends. Lists of functions show no more of it."""
 
 
 @dataclass(frozen=True)

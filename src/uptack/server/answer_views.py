@@ -1,4 +1,4 @@
-"""An answer as a page shows it: its table, its picture, its guarantee, and the same request in Python.
+"""An answer as a page shows it: its table, its picture, its files, and the same request in Python.
 
 Pictures are those of the report (`uptack.report.pictures`). Whatever is shown is released, or public.
 """
@@ -18,8 +18,6 @@ from uptack.display import FigureTable, PlottedValue
 from uptack.display.numbers import is_number, number
 from uptack.display.tabular import columns as as_columns
 from uptack.labels import label
-from uptack.privacy import Privacy
-from uptack.privacy.guarantee import promise
 from uptack.release import NoReply
 from uptack.report.pictures import columns_picture, density_picture, line_picture, rows_picture
 from uptack.report.text import sentence
@@ -41,8 +39,6 @@ class AnswerView:
     table: FigureTable
     replied: bool
     picture: Markup | None
-    promise: str
-    meaning: str
     notes: tuple[str, ...]
     private: bool
     report: bool
@@ -57,13 +53,10 @@ def view(made: Any, title: str) -> AnswerView:
     table = synthetic_table(made.value) if rows else made.table()
     said = (*getattr(made, "notes", ()), *((str(made.rows),) if getattr(made, "rows", None) is not None else ()))
     notes = tuple(made.value.summary().splitlines()) if rows else (made.reason,) if isinstance(made, NoReply) else said
-    known = isinstance(made.privacy, Privacy)
     return AnswerView(
         table=table,
         replied=not isinstance(made, NoReply),
         picture=None if report or rows else picture(made, title),
-        promise=promise(made.privacy) if known else str(made.privacy),
-        meaning=sentence(made.privacy.explain().replace("\n", " ").partition(": ")[2]) if known else "",
         notes=tuple(map(sentence, notes)),
         private=made.private,
         report=report,
@@ -105,7 +98,8 @@ def _rows(made: Any, title: str) -> Markup | None:
     lines = made.records()
     numbers = all(one["value"] is None or is_number(one["value"]) for one in lines)
     names = [", ".join(label(v) for k, v in one.items() if k not in APART) for one in lines]
-    if not 2 <= len(lines) <= MOST_ROWS or not numbers or len(set(names)) < len(names):
+    silent = all(one["value"] is None for one in lines)
+    if silent or not 2 <= len(lines) <= MOST_ROWS or not numbers or len(set(names)) < len(names):
         return None
     pairs = [None if one["low"] is None else (one["low"], one["high"]) for one in lines]
     ends = [p if p is not None and all(is_number(e) and np.isfinite(e) for e in p) else None for p in pairs]

@@ -15,6 +15,7 @@ from typing import Any
 from uptack.errors import InvalidArgument
 from uptack.exact import read as read_number
 from uptack.registry import Declaration, Option
+from uptack.registry.declaration import CLAUSE
 from uptack.registry.options import GROUPING, KNOWN
 from uptack.server.service import REPORT
 from uptack.session import Request, Session
@@ -25,6 +26,23 @@ Typed = Mapping[str, Sequence[str]]
 """The fields of a form, as they were sent."""
 
 START, SYNTHETIC = "Start here", "synthetic"
+TITLES = {
+    "synthetic": "synthetic rows",
+    "iqr": "interquartile range",
+    "mad": "median absolute deviation",
+    "std": "standard deviation",
+    "ecdf": "distribution function",
+    "kde": "kernel density",
+    "regression": "linear regression",
+    "chi_square": "chi-square test",
+    "rank_biserial": "rank-biserial correlation",
+    "hodges_lehmann": "Hodges–Lehmann shift",
+    "kendall_tau": "Kendall's τ",
+    "mann_whitney": "Mann–Whitney test",
+    "signed_rank": "signed-rank test",
+    "kruskal_wallis": "Kruskal–Wallis test",
+}
+"""Names for people, where they are not those of functions."""
 REPORT_FIELDS = (
     KNOWN["epsilon"],
     KNOWN["delta"],
@@ -100,14 +118,15 @@ class Question:
     def of(declaration: Declaration) -> Question:
         """The question that a release function answers."""
         section = START if declaration.name == SYNTHETIC else declaration.section
-        return Question(declaration.name, declaration.summary, section, wire_options(declaration), declaration)
+        summary = re.split(CLAUSE, declaration.summary)[0].rstrip(".") + "."
+        return Question(declaration.name, summary, section, wire_options(declaration), declaration)
 
     @property
     def title(self) -> str:
         """Its name for people."""
         name = self.declaration.also if self.declaration is not None and self.declaration.also else self.name
-        return {"iqr": "interquartile range", "mad": "median absolute deviation", "ecdf": "distribution function",
-                "std": "standard deviation", "kde": "kernel density"}.get(name, name.replace("_", " "))  # fmt: skip
+        text = TITLES.get(name, name.replace("_", " "))
+        return text[:1].upper() + text[1:]
 
     # ----------------------------------------------------------------------------------------------------- the fields
 

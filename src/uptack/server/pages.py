@@ -29,7 +29,8 @@ import uptack
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read as read_number
 from uptack.labels import json_text, label, lines
-from uptack.privacy.guarantee import short
+from uptack.privacy import Privacy
+from uptack.privacy.guarantee import promise, short
 from uptack.registry.declaration import OTHER, SECTIONS
 from uptack.release import NoReply
 from uptack.report.text import sentence
@@ -172,8 +173,11 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
     async def enter(request: HttpRequest) -> Response:
         if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Refused(403, "this form was sent by another site")
-        with contextlib.suppress(Refused):
+        try:
             access.visit(request)  # attempts are counted
+        except Refused as error:
+            if error.status != 401:
+                raise
         fields = await read_form(request)
         made = await run_in_threadpool(access.enter, fields.get("token", [""])[0].strip())
         if made is None:
@@ -331,9 +335,15 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         if record.state == "answered":
             answer = await run_in_threadpool(service.answer, visit.caller, id)
             made = await run_in_threadpool(view, answer, record.line)
+        relation = service.datasets[record.dataset].session.adjacency
+        paid = Privacy(Fraction(record.epsilon), Fraction(record.delta), relation)  # also where the answer cost less
+        meaning = sentence(paid.explain().replace("\n", " ").partition(": ")[2])
         code = in_python(address(request), record.dataset, record.statistic, json.loads(record.request))
         reload = RELOAD if record.state == "running" else None
-        return render("release", visit, record=record, answer=made, code=code, reload=reload)
+        return render(
+            "release", visit, record=record, answer=made, reload=reload, code=code, promise=promise(paid),
+            meaning=meaning,
+        )  # fmt: skip
 
     @page("GET", "/releases/{id}/{file}")
     async def download(request: HttpRequest, id: str, file: str) -> Response:

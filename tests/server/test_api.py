@@ -1,12 +1,15 @@
 """The API: what is asked is rehearsed, debited once, stored, and answered at its time slot."""
 
+import datetime as dt
 import json
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from uptack.server.config import DatasetConfig
+from uptack.server.service import Caller
 from uptack.wire import answers
 
 MEDIAN = "/api/datasets/clinic/releases/median"
@@ -189,6 +192,46 @@ def test_an_answer_is_not_seen_before_its_slot_ends(start, clinic):
         time.sleep(0.1)
     assert states[-1] == "answered"
     assert set(states[:-1]) <= {"running"}
+
+
+def test_a_reply_without_an_answer_does_not_tell_when_it_was_done(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.PATIENCE", 1.0)
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=30), slots=True)
+    began = time.monotonic()
+    assert server.signed_in().post(MEDIAN, json=WAIT).json()["state"] == "running"
+    assert time.monotonic() - began >= 0.9, "the reply came when the release was done"
+
+
+def test_what_is_withheld_is_not_seen_before_its_slot_ends(start, clinic, monkeypatch):
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=1), slots=True)
+    monkeypatch.setattr("uptack.server.service.storable", lambda made: 1 / 0)  # something that depends on rows
+    began = time.monotonic()
+    assert server.signed_in().post(MEDIAN, json=WAIT).json()["state"] == "withheld"
+    assert time.monotonic() - began >= 0.9
+
+
+def test_the_time_of_a_debit_does_not_tell_when_others_were_done(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.service.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("uptack.server.service.PLACES", 1)
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=1), slots=True)
+    asking = [threading.Thread(target=lambda: server.signed_in().post(MEDIAN, json=WAIT)) for _ in range(2)]
+    for one in asking:
+        one.start()
+    for one in asking:
+        one.join()
+    first, second = (dt.datetime.fromisoformat(one.time) for one in server.ledger.history())
+    assert abs((second - first).total_seconds()) >= 0.8
+
+
+def test_a_release_whose_slots_have_passed_is_not_debited(server):
+    caller = Caller("ann", "analyst")
+    job = server.service._job(server.service.datasets["clinic"], caller, "median", WAIT)
+    made = server.service.ask(caller, "clinic", "median", WAIT, "one")
+    late = replace(made, id="late", key="two", state="running", made=time.time() - 1e6, due=time.time() - 1e5)
+    server.service._compute(server.service.store.add(late), job)
+    assert server.service.store.release("late").state == "withheld"
+    server.service.close()
+    assert len(server.ledger.history()) == 1
 
 
 def test_a_release_that_nobody_finishes_is_withheld(server):

@@ -39,6 +39,8 @@ Handler = Callable[..., Awaitable[Response]]
 
 PATIENCE = 25.0
 """Seconds that a request waits for its answer. After that the client asks for the release by its id."""
+LOOK = 1.0
+"""Seconds between looks at a release that another process computes."""
 MOST_DAYS = 3650
 MOST_DEPTH = 8
 """How deep a request may be nested: groups of several columns are 5 deep."""
@@ -167,8 +169,8 @@ class Asking:
             waiting = asyncio.wrap_future(running)
             await asyncio.wait([waiting], timeout=PATIENCE)
         made = await run_in_threadpool(self._service.release, caller, record.id)
-        if made.state == "running" and made.due < patience:
-            await asyncio.sleep(max(0.0, made.due - time.time()))
+        while made.state == "running" and (left := min(made.due, patience) - time.time()) > 0:
+            await asyncio.sleep(min(left, LOOK))  # also if the slot ends later: when it was done is a secret
             made = await run_in_threadpool(self._service.release, caller, record.id)
         return made
 

@@ -198,7 +198,7 @@ class ReleaseStore:
     def move(self, id: str, before: State, after: State, **changes: Any) -> bool:
         """Change the state of a record, if it is still what it was. An answer is only stored in time.
 
-        `changes` are values of its columns. `shown` is when an answer may be seen, and takes the place of `due`.
+        `changes` are values of its columns. `shown` is when the new state may be seen, and takes the place of `due`.
         """
         change = update(releases).where(releases.c.id == id, releases.c.state == before)
         if after == "answered":
@@ -212,7 +212,10 @@ class ReleaseStore:
         return next(iter(self._releases(releases.c.id == id)), None)
 
     def listed(self, analyst: str | None = None, state: State | None = None, limit: int = 500) -> list[Record]:
-        """Records, the latest first: of one analyst, in one state. An answer is not seen before its time slot ends."""
+        """Records, the latest first: of one analyst, in one state.
+
+        What became of a release is not seen before its time slot ends.
+        """
         conditions = [] if analyst is None else [releases.c.analyst == analyst]
         conditions += [] if state is None else [releases.c.state == state]
         return self._releases(*conditions, limit=limit)
@@ -224,7 +227,7 @@ class ReleaseStore:
         late = [one.id for one in found if one.state == "running" and one.due <= time.time()]
         if not late:
             now = time.time()
-            hidden = [one.state == "answered" and one.due > now for one in found]
+            hidden = [one.state in ("answered", "withheld") and one.due > now for one in found]
             return [
                 replace(one, state="running", answer="") if h else one for one, h in zip(found, hidden, strict=True)
             ]

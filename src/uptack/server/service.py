@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,9 @@ MOST_POINTS = 100_000
 """Points of a released function in one question."""
 MADE_UP = 5_000
 """Rows of made-up data, at most."""
+PLACES = 4
+"""Releases at once, per core. A place is kept until the slot ends: if it were free as soon as a release is done, the
+time of the next debit, which the ledger tells, would tell when that was."""
 NO_SLOTS = TimeSlots(0.001, 20)
 """Slots so short that answers are sent as soon as they are there; the last ends after nine minutes."""
 
@@ -193,7 +197,7 @@ class Service:
         self.config, self.store = config, ReleaseStore(config.store)
         self.datasets = {one.name: open_dataset(one, self.store) for one in config.datasets}
         self.closing = False
-        self._threads = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "uptack-release")
+        self._threads, self._ended = ThreadPoolExecutor(PLACES * (os.cpu_count() or 1), "uptack-release"), Event()
         self._running: dict[str, Future[None]] = {}
 
     # -------------------------------------------------------------------------------------------------- what is public
@@ -365,6 +369,7 @@ class Service:
     def close(self) -> None:
         """Refuse new releases, and finish those that are running."""
         self.closing = True
+        self._ended.set()
         self._threads.shutdown(wait=True)
 
     # ------------------------------------------------------------------------------------------------------- the work
@@ -399,23 +404,32 @@ class Service:
             finally:
                 del self._running[record.id]
                 done.set_result(None)
+            end = job.slots.end(time.time() - record.made)
+            if self.config.slots and end is not None:
+                self._ended.wait(record.made + end - time.time())
 
         self._threads.submit(compute)
 
     def _compute(self, record: Record, job: Job) -> None:
-        """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""
+        """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows.
+
+        What is withheld is seen at the end of the slot, as an answer is. A release that has waited for a place until
+        after its last slot is not debited any more.
+        """
+        if time.time() >= record.made + job.slots.last:
+            self.store.move(record.id, "running", "withheld")
+            return
         try:
             text = answers.dumps(storable(job.run()))
         except BudgetExceeded:  # somebody else was faster, and nothing was debited
             self.store.move(record.id, "running", "refused")
             return
         except Exception:
-            self.store.move(record.id, "running", "withheld")
-            return
+            text = None
         end = job.slots.end(time.time() - record.made)
-        shown = None if end is None else record.made + end
-        if shown is None or not self.store.move(record.id, "running", "answered", answer=text, shown=shown):
-            self.store.move(record.id, "running", "withheld")
+        changes = {} if end is None else {"shown": record.made + end}
+        if text is None or not changes or not self.store.move(record.id, "running", "answered", answer=text, **changes):
+            self.store.move(record.id, "running", "withheld", **changes)
 
     def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
         declaration = self.statistics().get(statistic)

@@ -313,3 +313,28 @@ def test_a_configuration_reaches_worker_processes():
 
     made = ServerConfig((DatasetConfig("a", "a.csv", "1/3", opening={"person": ["id"]}),), "store.db")
     assert answers.loads(answers.dumps(made)) == made
+
+
+def test_a_revoked_token_leaves_no_cookie_and_no_link_behind(server):
+    store, token = server.service.store, server.token()
+    link = store.issue("ann", "analyst", purpose="link")
+    server.http.post("/sign-in", data={"token": token})
+    assert server.http.get("/api/datasets").status_code == 200
+    others = server.signed_in("bob"), server.signed_in("ann", "curator")
+    assert store.revoke(fingerprint(token))
+    assert server.http.get("/api/datasets").status_code == 401
+    assert store.use(link) is None
+    assert [one.get("/api/datasets").status_code for one in others] == [200, 200]
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])
+def test_nobody_has_the_name_of_the_curator_in_the_ledger(server, name):
+    with pytest.raises(InvalidArgument, match="name"):
+        server.service.store.issue(name, "analyst")
+
+
+def test_processes_that_start_together_have_one_secret(server):
+    store = server.service.store
+    assert store.first("together", "a") == store.first("together", "b") == "a"
+    store.set("together", "c")
+    assert store.first("together", "d") == "c"

@@ -79,9 +79,7 @@ class Access:
 
     def __init__(self, config: ServerConfig, store: ReleaseStore, limits: Limits) -> None:
         self._config, self._store, self._limits = config, store, limits
-        if not store.setting("secret"):
-            store.set("secret", secrets.token_urlsafe(32))
-        self._secret = store.setting("secret").encode()
+        self._secret = store.first("secret", secrets.token_urlsafe(32)).encode()
 
     def visit(self, request: HttpRequest) -> Visit:
         """The caller of a request, which is counted. Raises 401 if nobody is signed in, 429 after too many requests."""

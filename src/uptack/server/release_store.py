@@ -43,13 +43,14 @@ from sqlalchemy import (
     update,
 )
 
-from uptack.errors import LedgerError
+from uptack.errors import InvalidArgument, LedgerError
 from uptack.ledger.ledger_store import Store
 
 State = Literal["waiting", "refused", "running", "answered", "withheld"]
 Role = Literal["analyst", "curator"]
 Purpose = Literal["token", "cookie", "link"]
 
+LONGEST_NAME = 200
 VERSION = 1
 """The version of the tables. `MIGRATIONS` bring older ones up to it."""
 MIGRATIONS: dict[int, tuple[str, ...]] = {}
@@ -241,6 +242,8 @@ class ReleaseStore:
         self, name: str, role: Role, datasets: tuple[str, ...] = ("*",), *, days: float = 90, purpose: Purpose = "token"
     ) -> str:
         """A new secret. It is shown once: the store keeps its hash."""
+        if not 0 < len(name) <= LONGEST_NAME or not name.isprintable():  # in the ledger "" is the curator
+            raise InvalidArgument("name", f"1 to {LONGEST_NAME} printable characters", "another text")
         secret, now = secrets.token_urlsafe(32), time.time()
         token = Token(fingerprint(secret), name, role, purpose, datasets, now, now + 86_400 * days)
         with self._store.writing() as connection:
@@ -263,10 +266,16 @@ class ReleaseStore:
         return made
 
     def revoke(self, hash: str) -> bool:
-        """Revoke a token. False if there is none, or it was revoked already."""
-        change = update(tokens).where(tokens.c.hash == hash, tokens.c.revoked.is_(False)).values(revoked=True)
+        """Revoke a token, and with it the cookies and links of its holder. False if there is none that is valid."""
+        change = update(tokens).where(tokens.c.revoked.is_(False)).values(revoked=True)
         with self._store.writing() as connection:
-            return connection.execute(change).rowcount == 1
+            found = connection.execute(select(tokens).where(tokens.c.hash == hash)).first()
+            if found is None or connection.execute(change.where(tokens.c.hash == hash)).rowcount != 1:
+                return False
+            if found.purpose == "token":  # a browser that has signed in with it, or with the link beside it
+                held = tokens.c.name == found.name, tokens.c.role == found.role, tokens.c.purpose != "token"
+                connection.execute(change.where(*held))
+        return True
 
     def tokens(self) -> list[Token]:
         """The tokens that people hold, the latest first; not the cookies of browsers."""
@@ -282,9 +291,17 @@ class ReleaseStore:
             found = connection.scalar(select(settings.c.value).where(settings.c.name == name))
         return default if found is None else str(found)
 
+    def first(self, name: str, value: str) -> str:
+        """The value of a setting, which is this one if nobody was faster: processes that start together agree."""
+        if not self.setting(name):
+            with self._store.creating() as connection:  # one at a time
+                if connection.scalar(select(settings.c.value).where(settings.c.name == name)) is None:
+                    connection.execute(insert(settings).values(name=name, value=value))
+        return self.setting(name)
+
     def set(self, name: str, value: str) -> None:
         """Change a setting."""
-        with self._store.writing() as connection:
+        with self._store.creating() as connection:  # one at a time
             changed = connection.execute(update(settings).where(settings.c.name == name).values(value=value))
             if changed.rowcount == 0:
                 connection.execute(insert(settings).values(name=name, value=value))

@@ -338,3 +338,23 @@ def test_processes_that_start_together_have_one_secret(server):
     assert store.first("together", "a") == store.first("together", "b") == "a"
     store.set("together", "c")
     assert store.first("together", "d") == "c"
+
+
+def test_a_curator_of_one_data_set_can_not_reach_others(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3), DatasetConfig("other", clinic, 3))
+    server.signed_in().post(MEDIAN, json=AGE)
+    token, http = server.token("bob"), server.signed_in("dr", "curator", datasets=("other",))
+    for datasets in (["*"], ["clinic"], ["other", "clinic"], [["other"]]):
+        reply = http.post("/api/tokens", json={"name": "eve", "role": "curator", "datasets": datasets})
+        assert reply.status_code == 422
+        assert "clinic" not in reply.json()["error"]["message"].partition("got")[0]
+    made = http.post("/api/tokens", json={"name": "eve", "role": "curator"}).json()["token"]
+    seen = server.http.get("/api/datasets", headers=bearer(made)).json()
+    assert [one["name"] for one in seen] == ["other"]
+    assert {one["name"] for one in http.get("/api/tokens").json()} == {"dr", "eve"}
+    assert http.delete(f"/api/tokens/{fingerprint(token)}").status_code == 404
+    assert server.service.store.token(token) is not None
+    metrics = http.get("/metrics").text
+    assert 'dataset="other"' in metrics
+    assert 'dataset="clinic"' not in metrics
+    assert "uptack_releases{" not in metrics

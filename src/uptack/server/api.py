@@ -325,34 +325,32 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking) -> N
 
     @endpoint("POST", "/tokens", "A new token. It is shown once", token_schema)
     async def issue(request: HttpRequest) -> Response:
-        access.check_curator(access.visit(request))
+        caller = access.check_curator(access.visit(request))
         body = read_object("the request", await read_json(request), ("name", "role", "datasets", "days"))
-        secret = await run_in_threadpool(lambda: issue_token(service, body))
+        secret = await run_in_threadpool(lambda: issue_token(service, caller, body))
         return as_json({"token": secret}, 201)
 
     @endpoint("GET", "/tokens", "Tokens, without their secrets")
     async def tokens(request: HttpRequest) -> Response:
-        access.check_curator(access.visit(request))
-        return as_json([vars(one) for one in await run_in_threadpool(service.store.tokens)])
+        caller = access.check_curator(access.visit(request))
+        return as_json([vars(one) for one in await run_in_threadpool(service.tokens, caller)])
 
     @endpoint("DELETE", "/tokens/{hash}", "Revoke a token")
     async def revoke(request: HttpRequest, hash: str) -> Response:
-        access.check_curator(access.visit(request))
-        if not await run_in_threadpool(service.store.revoke, hash):
-            raise Refused(404, "there is no such token, or it was revoked already")
+        caller = access.check_curator(access.visit(request))
+        await run_in_threadpool(service.revoke, caller, hash)
         return as_json({"revoked": True})
 
 
-def issue_token(service: Service, body: Any) -> str:
-    """A new token for an analyst or a curator."""
+def issue_token(service: Service, caller: Caller, body: Any) -> str:
+    """A new token for an analyst or a curator, for data sets that the caller is the curator of."""
     name = checks.instance("name", body.get("name"), str, "a name")
-    if not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidArgument("name", "1 to 200 printable characters", "another text")
     role: Any = checks.choice("role", body.get("role", "analyst"), ("analyst", "curator"))
-    listed = checks.instance("datasets", body.get("datasets", ["*"]), list, "a list of data sets")
+    listed = checks.instance("datasets", body.get("datasets", list(caller.datasets)), list, "a list of data sets")
+    seen = [name for name in (*service.datasets, "*") if caller.sees(name)]
     for one in listed:
-        if one != "*" and one not in service.datasets:
-            raise InvalidArgument("datasets", f"among {', '.join(service.datasets)}", checks.describe(one))
+        if one not in seen:
+            raise InvalidArgument("datasets", f"among {', '.join(seen)}", checks.describe(one))
     days = body.get("days", 90)
     if isinstance(days, bool) or not isinstance(days, int | float) or not 0 < days <= MOST_DAYS:
         raise InvalidArgument("days", f"above 0 and at most {MOST_DAYS}", checks.describe(days))

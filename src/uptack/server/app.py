@@ -29,7 +29,7 @@ from uptack.server.access import Access, Limits
 from uptack.server.api import Asking, add_api, as_error, as_json
 from uptack.server.config import ServerConfig
 from uptack.server.pages import add_pages
-from uptack.server.service import Refused, Service
+from uptack.server.service import Caller, Refused, Service
 from uptack.wire import answers
 
 LOG = logging.getLogger("uptack.server")
@@ -143,8 +143,8 @@ def create_app(service: Service) -> FastAPI:
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(request: HttpRequest) -> Response:
-        access.check_curator(access.visit(request))
-        return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, seen)))
+        caller = access.check_curator(access.visit(request))
+        return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, caller, seen)))
 
     add_api(app, service, access, asking)
     add_pages(app, service, access, asking)
@@ -152,18 +152,20 @@ def create_app(service: Service) -> FastAPI:
     return app
 
 
-def metrics_text(service: Service, seen: Counter[tuple[str, int]]) -> str:
-    """Counts for the curator, in the text format of Prometheus. They speak of this process and of the ledgers."""
+def metrics_text(service: Service, caller: Caller, seen: Counter[tuple[str, int]]) -> str:
+    """Counts for a curator, in the text format of Prometheus. They speak of this process and of her data sets."""
     lines = ["# TYPE uptack_requests_total counter"]
     lines += [f'uptack_requests_total{{route="{r}",status="{s}"}} {n}' for (r, s), n in sorted(seen.items())]
-    states = Counter(record.state for record in service.store.listed(limit=100_000))
+    states = Counter(record.state for record in service.store.listed(limit=100_000) if caller.sees(record.dataset))
     lines += [
         "# TYPE uptack_releases gauge",
         *(f'uptack_releases{{state="{s}"}} {n}' for s, n in sorted(states.items())),
     ]
     lines.append("# TYPE uptack_epsilon_left gauge")
     lines += [
-        f'uptack_epsilon_left{{dataset="{n}"}} {d.ledger.remaining().epsilon}' for n, d in service.datasets.items()
+        f'uptack_epsilon_left{{dataset="{n}"}} {d.ledger.remaining().epsilon}'
+        for n, d in service.datasets.items()
+        if caller.sees(n)
     ]
     return "\n".join(lines) + "\n"
 

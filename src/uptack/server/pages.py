@@ -390,7 +390,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         return render(
             "curator", visit, status, error=text, issued=issued, typed=held, waiting=waiting, releases=found,
             datasets=[(service.face(caller, name), service.datasets[name], budgets(name)) for name in seen],
-            tokens=[(one, one.valid(time.time())) for one in service.store.tokens()],
+            tokens=[(one, one.valid(time.time())) for one in service.tokens(caller)],
         )  # fmt: skip
 
     @page("GET", "/curator")
@@ -440,8 +440,11 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         days = fields.get("days", [""])[0].strip() or "90"
         if not days.isascii() or not days.isdigit():
             raise InvalidArgument("days", "a whole number", repr(days[:40]))
-        body |= {"days": int(days), "datasets": [one for one in fields.get("dataset", ()) if one] or ["*"]}
-        secret = issue_token(service, body)
+        body |= {
+            "days": int(days),
+            "datasets": [one for one in fields.get("dataset", ()) if one] or [*visit.caller.datasets],
+        }
+        secret = issue_token(service, visit.caller, body)
         kept = min(SENT_LINK_DAYS, int(days))
         link = service.store.issue(body["name"], body["role"], tuple(body["datasets"]), days=kept, purpose="link")
         shown = {"name": body["name"], "token": secret, "link": f"{base}/enter?token={link}", "days": kept}
@@ -458,8 +461,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
 
     @curator_form("/curator/tokens/{hash}/revoke")
     def revoke(visit: Visit, fields: Typed, hash: str) -> None:
-        if not service.store.revoke(hash):
-            raise Refused(404, "there is no such token, or it was revoked already")
+        service.revoke(visit.caller, hash)
 
     def ledger_page(visit: Visit, dataset: str, result: Any = None) -> Response:
         access.check_curator(visit)

@@ -40,7 +40,7 @@ from uptack.release import NoReply, Release
 from uptack.report.profile import DELTA, Profile
 from uptack.report.profile import plan as plan_report
 from uptack.server.config import DatasetConfig, ServerConfig
-from uptack.server.release_store import Record, ReleaseStore, Role
+from uptack.server.release_store import Record, ReleaseStore, Role, Token
 from uptack.server.time_slots import TimeSlots
 from uptack.session import Plan, Request, Session
 from uptack.session import open as open_session
@@ -178,6 +178,10 @@ class Caller:
     def sees(self, dataset: str) -> bool:
         """Whether a data set is open to this caller."""
         return "*" in self.datasets or dataset in self.datasets
+
+    def covers(self, datasets: Sequence[str]) -> bool:
+        """Whether all of these data sets are open to this caller; "*" is all that there are."""
+        return all(map(self.sees, datasets))
 
 
 @dataclass(frozen=True)
@@ -345,6 +349,15 @@ class Service:
     def pause(self, name: str, paused: bool) -> None:
         """Pause a data set, or let it go on."""
         self.store.set(f"paused {name}", "yes" if paused else "no")
+
+    def tokens(self, caller: Caller) -> list[Token]:
+        """The tokens of a curator: those for nothing but her own data sets."""
+        return [one for one in self.store.tokens() if caller.covers(one.datasets)]
+
+    def revoke(self, caller: Caller, hash: str) -> None:
+        """Revoke one of them."""
+        if hash not in {one.hash for one in self.tokens(caller)} or not self.store.revoke(hash):
+            raise Refused(404, "there is no such token, or it was revoked already")
 
     def decide(self, caller: Caller, id: str, approve: bool) -> Record:
         """Approve or refuse a request that waits. An approved one is debited and computed now."""

@@ -109,7 +109,7 @@ class RemoteSession(Session):
     def run(self, request: Request) -> Made:
         """Ask for one release, and wait for its answer."""
         body = write_request(request, self._conditions)
-        made: Made = self._ask(request.statistic, body)
+        made: Made = self._ask(request.declaration.name, body)
         return made
 
     def report(self, *, epsilon: Any, **options: Any) -> Any:
@@ -153,7 +153,7 @@ class RemoteSession(Session):
         """The cost and the expected error of releases, from the server. Spends nothing."""
         lines = []
         for request in requests:
-            path = f"/api/datasets/{self.name}/plans/{request.statistic}"
+            path = f"/api/datasets/{self.name}/plans/{request.declaration.name}"
             reply = self._connection.call("POST", path, write_request(request, self._conditions))
             lines += [PlannedRelease(request, *line) for line in answers.decode(reply["lines"])]
         whole = total([line.cost.under(self.adjacency) for line in lines], self.adjacency)

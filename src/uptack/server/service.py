@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -89,6 +90,11 @@ class StoredReport(Tabular):
     privacy: Privacy
     private: bool
 
+    @property
+    def spent(self) -> Privacy:
+        """What the report has cost, as for a report that is made locally."""
+        return self.privacy
+
     def to_html(self) -> str:
         """One self-contained page."""
         return self.page
@@ -105,6 +111,14 @@ class StoredReport(Tabular):
         """Plain values, for JSON."""
         made: dict[str, Any] = json.loads(self.content)
         return made
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as the end of the file's name says: .html, .md or .json."""
+        made = {".html": self.page, ".md": self.markdown, ".json": self.content}.get(Path(path).suffix.lower())
+        if made is None:
+            raise InvalidArgument("path", "a file that ends in .html, .md or .json", repr(str(path)[:80]))
+        Path(path).write_text(made, encoding="utf-8")
+        return Path(path)
 
     def records(self) -> list[Line]:
         """One line per number."""

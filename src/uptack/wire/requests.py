@@ -45,8 +45,10 @@ OTHERS: dict[str, Schema] = {
     "missing": {"anyOf": [{"type": "string", "enum": ["drop", "low", "high"]}, {"type": "number"}]},
     "fit_intercept": {"type": "boolean"},
     "public_labels": {"type": "boolean"},
+    "equals": {"anyOf": [SCALAR, SCHEMAS["keys"]]},
+    "groups": {"anyOf": [SCHEMAS["keys"], SCHEMAS["levels"]]},
 }
-"""Options that have no form on a command line, but one in JSON."""
+"""Options that have another form in JSON than on a command line, or none there."""
 
 CURATOR = ("adjacency", "rows_per_person", "person", "entropy", "progress")
 """Options that the curator sets for a whole data set, or that belong to one process."""
@@ -162,9 +164,11 @@ def read_option(option: Option, value: Any) -> Any:
     if form in ("flag", "word", "choice"):
         kind = bool if form == "flag" else str
         return checks.instance(option.name, value, kind, "true or false" if kind is bool else "a text")
-    if form == "levels":
+    if form == "levels" or (option.name == "groups" and isinstance(value, Mapping)):
         levels = read_object(option.name, value)
         return {name: [as_tuple(one) for one in read_list(option.name, listed)] for name, listed in levels.items()}
+    if option.name == "equals" and not isinstance(value, list | dict):
+        return value
     if form in ("edges", "keys", "range"):
         entries = [as_tuple(one) for one in read_list(option.name, value)]
         return tuple(entries) if form == "range" else entries

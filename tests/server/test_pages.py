@@ -247,6 +247,20 @@ def test_too_dear_a_question_can_not_be_released(ann, service):
     assert service.datasets["clinic"].ledger.head() == before
 
 
+def test_groups_that_nobody_listed_have_delta_filled_in(ann, service):
+    page = "/datasets/clinic/ask/median?column=age&by=ward&epsilon=0.01"
+    planned = ann.get(page)
+    assert planned.status_code == 200
+    assert "δ was filled in" in planned.text
+    share = float(service.datasets["clinic"].ledger.budget.delta) / 10
+    assert float(fields_of(planned.text, "/datasets/clinic/ask/median")["delta"][0]) == pytest.approx(share)
+    example = html.unescape(ann.get(f"{page}&example=yes").text)
+    assert "No group or category had enough rows." in example  # not an empty table
+    silent = ann.get("/datasets/clinic/ask/median?column=age&by=ward&groups=a%0Ab&epsilon=0.01&example=yes")
+    assert "Made-up rows" in silent.text
+    assert "<svg" not in silent.text.partition('id="example"')[2]  # no picture of nothing
+
+
 def test_a_certain_refusal_is_free_and_says_so(ann, service):
     page = ann.get("/datasets/clinic/ask/median?column=age&epsilon=0.0001")
     assert "There would be no reply" in page.text

@@ -17,6 +17,7 @@ from uptack.exact import read as read_number
 from uptack.registry import Declaration, Option
 from uptack.registry.declaration import CLAUSE
 from uptack.registry.options import GROUPING, KNOWN
+from uptack.server.question_words import WORDS
 from uptack.server.service import REPORT
 from uptack.session import Request, Session
 from uptack.wire.requests import plain, wire_options
@@ -26,23 +27,6 @@ Typed = Mapping[str, Sequence[str]]
 """The fields of a form, as they were sent."""
 
 START, SYNTHETIC = "Start here", "synthetic"
-TITLES = {
-    "synthetic": "synthetic rows",
-    "iqr": "interquartile range",
-    "mad": "median absolute deviation",
-    "std": "standard deviation",
-    "ecdf": "distribution function",
-    "kde": "kernel density",
-    "regression": "linear regression",
-    "chi_square": "chi-square test",
-    "rank_biserial": "rank-biserial correlation",
-    "hodges_lehmann": "Hodges–Lehmann shift",
-    "kendall_tau": "Kendall's τ",
-    "mann_whitney": "Mann–Whitney test",
-    "signed_rank": "signed-rank test",
-    "kruskal_wallis": "Kruskal–Wallis test",
-}
-"""Names for people, where they are not those of functions."""
 REPORT_FIELDS = (
     KNOWN["epsilon"],
     KNOWN["delta"],
@@ -62,16 +46,20 @@ FORMS = {
 }
 """How an option of each form is written, where that does not go without saying."""
 HINTS = {
-    "by": "One answer for each value of these columns, for one ε.",
-    "groups": "Public groups. Without any: those with enough rows, which needs δ.",
-    "keys": "Public categories. Without any: those with enough rows, which needs δ.",
+    "by": "One answer per group. All groups together cost ε once.",
+    "groups": "List the groups if they are public knowledge. Otherwise only groups with many rows are shown, "
+    "and δ is needed to find them.",
+    "keys": "List the categories if they are public knowledge. Otherwise only those with many rows are shown, "
+    "and δ is needed to find them.",
     "edges": "Edges of bins, from low to high, for numbers or times.",
-    "levels": "Such as ward=Surgery,Heart. Without: categories with enough rows, which needs δ.",
+    "levels": "The categories of a text column, such as ward=Surgery,Heart. Otherwise only those with many rows "
+    "are used, and δ is needed to find them.",
     "classes": "The two classes of the response: the odds are those of the second.",
     "plausible": "A guess of where values lie. It need not be right.",
-    "interval": "It covers the sampling error as well as the noise.",
+    "interval": "A confidence interval that covers sampling error and privacy noise.",
     "missing": "",
-    "delta": "The probability that the guarantee fails, such as 1e-6. Most questions need none.",
+    "delta": "Roughly the probability that the guarantee fails, such as 1e-6. Needed to find groups or "
+    "categories, and by a few methods.",
     "where": "Only rows that meet all conditions, one per line, such as age>=18, ward=Surgery or age=18..65.",
 }
 """Help for options in the words of a form, where the command line's own would mislead."""
@@ -118,14 +106,14 @@ class Question:
     def of(declaration: Declaration) -> Question:
         """The question that a release function answers."""
         section = START if declaration.name == SYNTHETIC else declaration.section
-        summary = re.split(CLAUSE, declaration.summary)[0].rstrip(".") + "."
+        first = re.split(CLAUSE, declaration.summary)[0].rstrip(".") + "."
+        summary = WORDS[declaration.name][1] if declaration.name in WORDS else first
         return Question(declaration.name, summary, section, wire_options(declaration), declaration)
 
     @property
     def title(self) -> str:
         """Its name for people."""
-        name = self.declaration.also if self.declaration is not None and self.declaration.also else self.name
-        text = TITLES.get(name, name.replace("_", " "))
+        text = WORDS[self.name][0] if self.name in WORDS else self.name.replace("_", " ")
         return text[:1].upper() + text[1:]
 
     # ----------------------------------------------------------------------------------------------------- the fields
@@ -137,7 +125,7 @@ class Question:
         chosen = tuple(typed.get("column", ()))
         if self.declaration is None:
             names = tuple((name, name) for name in every)
-            return [Field("column", "columns", "columns", "Without any: all of them.", names, chosen=chosen)]
+            return [Field("column", "columns", "columns", "If none is chosen: all of them.", names, chosen=chosen)]
         reads, needs = self.declaration.reads, "formula" not in self.declaration.allowed
 
         def fitting(kinds: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -156,18 +144,19 @@ class Question:
             help_ = "" if needs else "Not needed with a formula."
             response = ("", "none") if not needs else None
             choices = ((response,) if response else ()) + fitting(reads.kinds)
-            rest = "Without any: all other columns of numbers."
+            rest = "If none is chosen: all other numeric columns."
             return [
                 Field("column", "response", "select", help_, choices, chosen[0] if chosen else "", required=needs),
                 Field("column", "predictors", "columns", rest, fitting(reads.kinds), chosen=chosen[1:]),
             ]
-        help_ = "Without any: all of them." if self.name == SYNTHETIC else ""
+        help_ = "If none is chosen: all of them." if self.name == SYNTHETIC else ""
         return [Field("column", "columns", "columns", help_, fitting(reads.kinds), chosen=chosen)]
 
     def fields(self, session: Session, typed: Typed, *, more: bool) -> list[Field]:
         """The fields of options: those that are shown at once, or the others (`more`)."""
-        own = [option for option in self.options if option.name != "epsilon"]
-        return [self._field(one, session, typed) for one in own if (one.name in MAIN or one.required) != more]
+        own = [one for one in self.options if one.name != "epsilon" and (one.name in MAIN or one.required) != more]
+        own.sort(key=lambda one: MAIN.index(one.name) if one.name in MAIN else -1)
+        return [self._field(one, session, typed) for one in own]
 
     def _field(self, option: Option, session: Session, typed: Typed) -> Field:
         name, given = option.name, tuple(text for text in typed.get(option.name, ()) if text)
@@ -177,9 +166,7 @@ class Question:
         usual, several = CHOICES.get(name), option.form == "words"
         if option.form in ("choice", "object") or usual is not None:
             choices = usual or (YES_NO if option.form == "object" else tuple((one, one) for one in option.choices))
-            return Field(
-                name, text, "select", help_, (*((("", "as usual"),) if usual is None else ()), *choices), value
-            )
+            return Field(name, text, "select", help_, (*((("", "default"),) if usual is None else ()), *choices), value)
         if several or name in ("order", "target"):
             choices = names if several else (("", "none"), *names)
             return Field(name, text, "columns" if several else "select", help_, choices, value, given)
@@ -222,9 +209,10 @@ class Question:
 
 
 def questions(statistics: Mapping[str, Declaration]) -> dict[str, Question]:
-    """All that can be asked, by name."""
-    report = Question(REPORT, "A private report of all columns.", START, REPORT_FIELDS)
-    return {REPORT: report} | {name: Question.of(one) for name, one in statistics.items()}
+    """All that can be asked, by name, in the order of the pages."""
+    made = {REPORT: Question(REPORT, WORDS[REPORT][1], START, REPORT_FIELDS)}
+    made |= {name: Question.of(one) for name, one in statistics.items()}
+    return {name: made[name] for name in (*WORDS, *made) if name in made}
 
 
 def _lines(texts: Sequence[str]) -> list[str]:

@@ -53,6 +53,8 @@ SENT_LINK_DAYS = 7
 """How long the one-time link is good for that the curator sends to somebody."""
 RELOAD = 1
 """Seconds after which the page of a running release is loaded again."""
+FOUND = ("groups", "edges", "levels")
+"""Options without which groups or categories are found for δ."""
 FRAMED = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; "
     "frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
@@ -84,6 +86,7 @@ def templates() -> jinja2.Environment:
         "when": lambda seconds: time.strftime("%Y-%m-%d %H:%M", time.gmtime(float(seconds))),
         "short": lambda value: short(float(Fraction(value))),
         "name": label,
+        "capital": lambda text: text if text == "δ" else text[:1].upper() + text[1:],
         "sentence": sentence,
     }
     made.globals |= {"version": uptack.__version__, "field_name": FORM_TOKEN, "states": STATES, "most": MOST_LINES}
@@ -101,7 +104,7 @@ def render(name: str, visit: Visit | None, status: int = 200, **context: Any) ->
 def described(error: UptackError) -> tuple[int, str]:
     """The status and the text of an error: those of the API."""
     reply = as_error(error)
-    text = str(json.loads(bytes(reply.body))["error"]["message"])
+    text = str(json.loads(bytes(reply.body))["error"]["message"]).replace("pass delta=1e-6", "enter a δ such as 1e-6")
     return reply.status_code, text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 
@@ -244,13 +247,13 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         face, question = service.face(visit.caller, dataset), question_of(statistic)
         session = service.dataset(visit.caller, dataset).session_of(visit.caller.analyst)
         top = min(face["budget"]["epsilon"], LARGEST_CURVE)
-        planned: dict[str, Any] = {"plan": None, "example": None}
+        planned: dict[str, Any] = {"plan": None, "example": None, "filled": False}
         fresh = "epsilon" not in typed
         typed = {**first_values(face, question), **typed} if fresh else typed
         status, text = (200, "") if error is None else described(error)
         if not fresh:
             try:
-                planned = plan_of(visit.caller, dataset, question, typed, top)
+                planned, typed = with_delta(visit.caller, face, question, typed, top)
             except UptackError as wrong:
                 status, text = (status, text) if error is not None else described(wrong)
         return render(
@@ -268,6 +271,19 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             any(option.name == "delta" and option.required for option in question.options) or question.name == REPORT
         )
         return share | ({"delta": [short(face["budget"]["delta"] / 10)]} if needs and face["budget"]["delta"] else {})
+
+    def with_delta(
+        caller: Caller, face: dict[str, Any], question: Question, typed: Typed, top: float
+    ) -> tuple[dict[str, Any], Typed]:
+        """The plan of what was typed. If groups or categories must be found, a tenth of the budget's δ is filled in."""
+        try:
+            return plan_of(caller, face["name"], question, typed, top), typed
+        except InvalidArgument as wrong:
+            share = face["budget"]["delta"] / 10
+            if wrong.name not in FOUND or any(typed.get("delta", ())) or not 0 < share <= face["remaining"]["delta"]:
+                raise
+            filled = {**typed, "delta": [short(share)]}
+            return plan_of(caller, face["name"], question, filled, top) | {"filled": True}, filled
 
     def plan_of(caller: Caller, dataset: str, question: Question, typed: Typed, top: float) -> dict[str, Any]:
         """What the plan of a request says, its error curve, and its answer on made-up rows if that was wanted."""
@@ -288,6 +304,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             made = view(service.try_out(caller, dataset, question.name, body), session.line(question.title))
         return {
             "plan": plan,
+            "filled": False,
             "after": after,
             "refusal": plan.releases[0].refusal if lone else None,
             "figures": len(plan.releases),

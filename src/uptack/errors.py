@@ -97,9 +97,12 @@ class BudgetExceeded(UptackError):
 
     def __init__(self, requested: object, remaining: object, whose: str = "the budget") -> None:
         self.requested, self.remaining, self.whose = requested, remaining, whose
+        short_of_delta = getattr(requested, "delta", 0) > getattr(remaining, "delta", 0)
+        enough = getattr(requested, "epsilon", 0) <= getattr(remaining, "epsilon", 0)
+        fix = "ε would be enough, δ is not: pass a smaller delta=, or none." if short_of_delta and enough else ""
         super().__init__(
             f"{requested} exceeds what is left of {whose}: {remaining}. "
-            "Ask for a cheaper release. Spent budget cannot be recovered."
+            f"{fix or 'Ask for a cheaper release.'} Spent budget cannot be recovered."
         )
 
 

@@ -165,7 +165,7 @@ def _plan(
         return _Plan(relation, Privacy(left, dlt, relation), None, public, stated, limit)
     if dlt == 0:
         fix = "List the public groups, or pass delta=1e-6 to find the groups with enough rows."
-        raise InvalidArgument("groups", "given where δ is 0", "None", fix)
+        raise InvalidArgument("groups", "listed if δ is 0", "nothing", fix)
     own = dlt / 2 if own_delta else Fraction(0)
     answers, listing = Privacy(left * (1 - part), own, relation), Privacy(left * part, dlt - own, relation)
     return _Plan(relation, answers, listing, None, stated, limit)
@@ -295,8 +295,8 @@ def _membership(relation: Adjacency, g: int, plan: _Plan) -> tuple[str, ...]:
     if not relation.person or (plan.public is not None and len(plan.public) <= g):
         return ()
     groups = "the group" if g == 1 else f"the {g} groups"
-    how = "" if plan.limit is None else f" ({g} was chosen privately; groups_per_person= states another number)"
-    return (f"Each person counts in {groups} with most of her rows{how}.",)
+    how = "" if plan.limit is None else f" ({g} was chosen privately; set it with groups_per_person=)"
+    return (f"Each person counts in {groups} with most of their rows{how}.",)
 
 
 @dataclass(frozen=True, eq=False)

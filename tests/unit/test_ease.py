@@ -298,7 +298,7 @@ def test_commands_may_be_written_as_functions_are(path, capsys):
 
 def test_messages_name_options_as_the_command_line_does(path, capsys):
     assert main(["median", str(path), "age", "-e", "1", "--by", "ward"]) == 2
-    assert "--group must be given where δ is 0" in (shown := capsys.readouterr().err)
+    assert "--group must be listed if δ is 0" in (shown := capsys.readouterr().err)
     assert "pass --delta 1e-6 to find" in shown
 
 

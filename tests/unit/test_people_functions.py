@@ -127,8 +127,8 @@ X_IN_TWO = np.tile([1.0, 1.0, 100.0], GROUPED)
 def test_a_person_counts_in_the_group_of_most_of_her_rows():
     made = ut.median(X_IN_TWO, groups=[0, 1, 7], **IN_TWO, groups_per_person=1, epsilon=2, entropy=seeded())
     assert (made.value[0].value, made.value[1].value) == pytest.approx((1.0, 1.0))
-    assert not made.value[7]  # nobody has most of her rows there
-    assert made.notes == ("Each person counts in the group with most of her rows.",)
+    assert not made.value[7]  # nobody has most of their rows there
+    assert made.notes == ("Each person counts in the group with most of their rows.",)
     listed = ut.median(X_IN_TWO, **IN_TWO, groups_per_person=1, epsilon=2, delta=1e-6, entropy=seeded())
     assert set(listed.value) == {0, 1}
     assert listed.value.sizes.value[0] == pytest.approx(450, abs=60)

@@ -41,8 +41,8 @@ FLAGS = {name: flag_of(one) for name, one in KNOWN.items() if one.form != "objec
 def in_options(error: Exception) -> str:
     """The message of an error, with options as a command line writes them.
 
-    >>> in_options(InvalidArgument("groups", "given where δ is 0", None, "Or pass delta=1e-6."))
-    '--group must be given where δ is 0, got None. Or pass --delta 1e-6.'
+    >>> in_options(InvalidArgument("groups", "listed if δ is 0", "nothing", "Or pass delta=1e-6."))
+    '--group must be listed if δ is 0, got nothing. Or pass --delta 1e-6.'
     >>> in_options(InvalidArgument("at_most", "left out without person=", 3, "Such as groups=('a', 'b c')."))
     "--at-most must be left out without --person, got 3. Such as --group a --group 'b c'."
     >>> in_options(ValueError("Pass classes=('no', 'yes') (--class no --class yes)."))

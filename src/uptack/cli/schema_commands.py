@@ -227,7 +227,8 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **o
         schema = replace(schema, ledger=ledger_place, dataset=dataset)
         say(whose(relation, schema.noun or "row"))
     save_schema(path, schema)
-    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}")
+    half = f" --delta {float(slack) / 2:g}" if budget and slack else ""  # so that something is left of both
+    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{half}")
     return ANSWER
 
 

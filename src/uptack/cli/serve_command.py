@@ -25,15 +25,17 @@ Examples:
 @click.option("--store", help="Where ledger, releases and tokens are kept: a file, or the URL of a PostgreSQL "
               "database. [default: TABLE.uptack.db]")  # fmt: skip
 @click.option("--person", multiple=True, metavar="COLUMN", help="The column with the id of each row's person.")
-@click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), help="Whether the number of rows is public.")
+@click.option("--adjacency", type=click.Choice(list(ADJACENCIES)),
+              help="substitute: the number of rows is public; add-remove: it is secret.")  # fmt: skip
 @click.option("--approve-above", type=EXACT, metavar="ε", help="Requests above this ε wait for your approval.")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True),
-              help="When answers are sent: this long after the debit. [default: from the number of rows]")  # fmt: skip
+              help="The length of the first time slot: answers are sent this long after the debit. "
+              "[default: from the number of rows]")  # fmt: skip
 @click.option("--slots/--no-slots", default=None,
-              help="Send answers at fixed times, so that the time tells nothing. [default: slots]")  # fmt: skip
+              help="Send answers at fixed times, so that their timing reveals nothing. [default: slots]")  # fmt: skip
 @click.option("--host", help="The address to listen on. [default: 127.0.0.1, this machine only]")
 @click.option("--port", type=click.IntRange(1, 65535), help="[default: 8000]")
-@click.option("--workers", type=click.IntRange(1), help="Processes. [default: 1]")
+@click.option("--workers", type=click.IntRange(1), help="The number of processes. [default: 1]")
 @click.option("--certificate", help="A TLS certificate, with --key.")
 @click.option("--key", help="The key of the certificate.")
 @stacked(file_options)
@@ -68,7 +70,7 @@ def serve(source: str, **options: Any) -> int:
     link = f"{made.url}/enter?token={store.issue('curator', 'curator', days=LINK_DAYS, purpose='link')}"
     names = ", ".join(one.name for one in made.datasets)
     say(f"uptack serves {names} at {made.url}")
-    say(f"For the curator, once, within the hour: {link}")
+    say(f"Sign in as the curator here; the link works once, within an hour: {link}")
     app.serve(made)
     return ANSWER
 
@@ -77,13 +79,19 @@ def serve(source: str, **options: Any) -> int:
 @click.argument("store", metavar="STORE")
 @click.argument("name", metavar="NAME")
 @click.option("--role", type=click.Choice(["analyst", "curator"]), default="analyst", show_default=True)
-@click.option("--dataset", "datasets", multiple=True, help="A data set that it is good for. [default: all]")
+@click.option("--dataset", "datasets", multiple=True,
+              help="A data set that the token gives access to; may be repeated. [default: all]")  # fmt: skip
 @click.option("--days", type=click.FloatRange(0, 3650, min_open=True), default=90, show_default=True)
 def token(store: str, name: str, role: Any, datasets: tuple[str, ...], days: float) -> int:
-    """Issue a token for a server. It is printed once: the store keeps its hash."""
+    """Issue a token for a server. It is printed once; the store keeps only its hash."""
     from uptack.server.release_store import ReleaseStore
 
     if "://" not in store and not Path(store).exists():
         raise InvalidArgument("STORE", "the store of a server", repr(store), "`uptack serve` creates it.")
     say(ReleaseStore(store).issue(name, role, datasets or ("*",), days=days))
+    say(
+        f"Send this token to {name} over a private channel. {name} signs in with it at the server's address, or "
+        f"connects with ut.connect(url, token). It is valid for {days:g} days.",
+        err=True,
+    )
     return ANSWER

@@ -303,7 +303,7 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
     failing = checks.delta("delta", delta)
     if failing == 0:
         fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 for unknown categories."
-        raise InvalidArgument("edges", "given, or keys=, where δ is 0", "neither", fix)
+        raise InvalidArgument("edges", "given, or keys=, if δ is 0", "neither", fix)
     for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
         if value != wanted:
             raise InvalidArgument(name, f"{wanted!r} where neither edges nor keys are given", checks.describe(value))
@@ -435,7 +435,7 @@ def count_by_group(
     failing = checks.delta("delta", delta)
     if public is None and failing == 0:
         fix = "List the public groups, or pass delta=1e-6 to find the groups with enough rows."
-        raise InvalidArgument("groups", "given where δ is 0", "None", fix)
+        raise InvalidArgument("groups", "listed if δ is 0", "nothing", fix)
     (rows,) = data.arguments
     unit = _unit(rows)
     if groups_per_person is not None and unit.share != "any":

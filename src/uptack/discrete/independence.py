@@ -155,7 +155,7 @@ def chi_square(
     unknown = public.count(None)
     if unknown and account.delta == 0:
         fix = "List the categories of both columns, or pass delta=1e-6 to find those with enough rows."
-        raise InvalidArgument("levels", "given where δ is 0", "those of one column" if unknown == 1 else "none", fix)
+        raise InvalidArgument("levels", "listed if δ is 0", "those of one column" if unknown == 1 else "none", fix)
     left = account.epsilon * (1 - LIST_SHARE * unknown)
     law = cell_noise(left, account.adjacency)
     least = math.ceil(16 * float(law.up))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -168,8 +169,11 @@ def sentence(text: str) -> str:
 
     >>> sentence("no density without a spread; fewer columns")
     'No density without a spread. Fewer columns.'
+    >>> sentence("in 4 groups (4 was chosen; set it with g=)")
+    'In 4 groups (4 was chosen; set it with g=).'
     """
-    parts = [part.strip() for part in text.replace("\n", " ").rstrip(".").split("; ")]
+    outside = re.split(r"; (?![^()]*\))", text.replace("\n", " ").rstrip("."))  # a remark in parentheses stays one
+    parts = [part.strip() for part in outside]
     return ". ".join(part[:1].upper() + part[1:] for part in parts) + "."
 
 

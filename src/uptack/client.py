@@ -9,6 +9,7 @@ charges it once and returns the same answer.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import ipaddress
 import secrets
@@ -83,10 +84,15 @@ class Connection:
 
 def _raise(content: Any) -> NoReturn:
     """The error that a server has sent, as the one that a local session raises."""
-    told = content.get("error", {}) if isinstance(content, Mapping) else {}
+    told = content.get("error") if isinstance(content, Mapping) else None
+    told = told if isinstance(told, Mapping) else {}
     kind = getattr(errors, str(told.get("type")), None)
     if isinstance(kind, type) and issubclass(kind, UptackError) and "arguments" in told:
-        raise kind(*answers.decode(told["arguments"]))
+        error = None
+        with contextlib.suppress(TypeError, AttributeError):  # of arguments that this error does not have
+            error = kind(*answers.read(told["arguments"]))
+        if error is not None:
+            raise error
     raise UptackError(str(told.get("message", "the server has refused the request")))
 
 
@@ -95,7 +101,7 @@ class RemoteSession(Session):
 
     def __init__(self, connection: Connection, name: str, progress: bool | None = None) -> None:
         face = connection.call("GET", f"/api/datasets/{name}")
-        table, adjacency, noun, schema = answers.decode(face["session"])
+        table, adjacency, noun, schema = answers.read(face["session"])
         super().__init__(table, None, None, adjacency, "drop", SystemEntropy(), noun, schema, face["inferred"])
         self.name, self._connection, self._progress = name, connection, progress
         self._conditions: tuple[Mapping[str, Any], ...] = ()
@@ -147,7 +153,7 @@ class RemoteSession(Session):
             raise UptackError("this request was refused: by the curator, or because others had used up the budget")
         if reply["state"] != "answered":
             raise UptackError("this release was debited and is withheld: it was not done in time. The debit stands")
-        return answers.decode(reply["answer"])
+        return answers.read(reply["answer"])
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """The cost and the expected error of releases, from the server. Spends nothing."""
@@ -155,7 +161,7 @@ class RemoteSession(Session):
         for request in requests:
             path = f"/api/datasets/{self.name}/plans/{request.declaration.name}"
             reply = self._connection.call("POST", path, write_request(request, self._conditions))
-            lines += [PlannedRelease(request, *line) for line in answers.decode(reply["lines"])]
+            lines += [PlannedRelease(request, *line) for line in answers.read(reply["lines"])]
         whole = total([line.cost.under(self.adjacency) for line in lines], self.adjacency)
         return Plan(tuple(lines), whole, self.remaining)
 

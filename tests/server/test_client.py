@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.client import Pending
+from uptack.client import Pending, _raise
 from uptack.errors import BudgetExceeded, InvalidArgument, UnknownName, UptackError
 from uptack.server.config import DatasetConfig
 from uptack.session import Request
@@ -136,3 +136,9 @@ def test_no_warning_leaves_a_session(session):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         session["age"].mean(epsilon=0.1)
+
+
+@pytest.mark.parametrize("told", [None, [], "x", {"type": "InvalidArgument", "arguments": [1]}, {"type": "NoReply"}])
+def test_an_error_that_makes_no_sense_is_still_an_error(told):
+    with pytest.raises(UptackError, match="refused"):
+        _raise({"error": told})

@@ -4,9 +4,10 @@ A release is a tree of frozen values. `encode` writes it as JSON, each value tha
 the key "$": a tuple, a fraction, an array, or an instance of a class of uptack with its state. `decode` makes the same
 tree again, so that an answer from a server has the intervals, the table and the plot of a local one.
 
-**What decoding may do.** Only classes and functions of this package are looked up, by their full names, and instances
-are made with `__new__` and their state. No constructor runs and nothing is called, so a text from somebody else can at
-worst make a value that is wrong.
+**What decoding may do.** Only classes and functions of this package are looked up, by their full names, and not in its
+parts that read or write something (`APART`). Instances are those of data classes, made with `__new__` and their fields,
+and no method can be replaced. No constructor runs and nothing is called, also when the value is shown later, so a text
+from somebody else can at worst make a value that is wrong.
 """
 
 from __future__ import annotations
@@ -14,24 +15,28 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import importlib
+import inspect
 import json
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from uptack.errors import UptackError
+from uptack.exact import read as read_number
 
 TYPE, CONTENT = "$", "of"
 MOST_DEPTH = 200
 """How deep values may be nested: a release is less than 30 deep."""
 
 TEXTS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
-    "fraction": (Fraction, str, Fraction),
+    "fraction": (Fraction, str, read_number),
     "datetime": (dt.datetime, dt.datetime.isoformat, dt.datetime.fromisoformat),
     "date": (dt.date, dt.date.isoformat, dt.date.fromisoformat),
     "time": (dt.time, dt.time.isoformat, dt.time.fromisoformat),
@@ -44,7 +49,19 @@ TEXTS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 
 LISTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {"tuple": (tuple, tuple), "set": (frozenset, frozenset)}
 
+APART = ("__main__", "audit", "cli", "client", "ledger", "samples", "session", "table.engine")
+"""Parts of uptack that read or write something."""
+NOT_CALLED = (*APART, "report", "server")
+"""Parts in which classes and functions are not looked up as values."""
+
 BUILTIN: dict[str, type] = {"float": float, "int": int, "str": str, "bool": bool}
+
+
+class _Nothing:
+    """What a class has under a name that it does not have."""
+
+
+_NONE = _Nothing()
 
 
 class NotOnWire(UptackError):
@@ -59,7 +76,16 @@ def dumps(value: Any) -> str:
 def loads(text: str | bytes) -> Any:
     """The value of a JSON text that `dumps` wrote."""
     try:
-        return decode(json.loads(text))
+        written = json.loads(text)
+    except (ValueError, RecursionError):
+        raise NotOnWire("the answer can't be read: it is not JSON") from None
+    return read(written)
+
+
+def read(written: Any) -> Any:
+    """The value that `encode` wrote, from somebody who need not be trusted."""
+    try:
+        return decode(written)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ImportError, ArithmeticError):
         raise NotOnWire("the answer can't be read: it was written by another version, or is damaged") from None
 
@@ -151,7 +177,7 @@ def decode(written: Any, depth: int = 0) -> Any:
     if kind == "array":
         return _read_array(written, depth)
     if kind == "name":
-        return _find(content, (type, types.FunctionType))
+        return _find(content, (type, types.FunctionType), NOT_CALLED)
     return _made(written, depth)
 
 
@@ -169,8 +195,8 @@ def _read_array(written: dict[str, Any], depth: int) -> Any:
     return whole
 
 
-def _find(name: str, kinds: Any) -> Any:
-    """The class or function of uptack of that name."""
+def _find(name: str, kinds: Any, apart: Sequence[str] = APART) -> Any:
+    """The class or function of uptack of that name, which is not in some parts of it."""
     if name in BUILTIN:
         return BUILTIN[name]
     module, _, path = name.partition(":")
@@ -178,20 +204,27 @@ def _find(name: str, kinds: Any) -> Any:
         part.isidentifier() for part in (*module.split("."), *path.split("."))
     ):
         raise NotOnWire("the answer can't be read: it names something outside of uptack")
+    if any(f"{module}.".startswith(f"uptack.{part}.") for part in apart):
+        raise NotOnWire("the answer can't be read: it names something that answers do not have")
     found: Any = importlib.import_module(module)
     for part in path.split("."):
         found = getattr(found, part)
-    if not isinstance(found, kinds) or found.__module__.split(".")[0] != "uptack":
+    if not isinstance(found, kinds) or found.__module__ != module:
         raise NotOnWire("the answer can't be read: it names something that is no class or function")
     return found
 
 
 def _made(written: dict[str, Any], depth: int) -> Any:
     kind, items = _find(written["class"], type), written["items"]
+    if not is_dataclass(kind) and not issubclass(kind, tuple):
+        raise NotOnWire("the answer can't be read: it has an instance of a class that answers do not have")
     made = kind.__new__(kind) if items is None else tuple.__new__(kind, decode(items, depth + 1))
     state, slots = decode(written[CONTENT], depth + 1), None
     if isinstance(state, tuple):
         state, slots = state
     for name, value in {**(state or {}), **(slots or {})}.items():
+        own = name in getattr(kind, "__dataclass_fields__", ())
+        if not own and not isinstance(inspect.getattr_static(kind, name, _NONE), cached_property | _Nothing):
+            raise NotOnWire("the answer can't be read: it replaces a method")
         object.__setattr__(made, name, value)
     return made

@@ -517,3 +517,10 @@ def test_static_files_are_those_that_there_are(app):
     assert opened.get("/static/uptack.css").headers["content-type"].startswith("text/css")
     for name in ("..%2Fpages.py", "nothing.css", "%2Fetc%2Fpasswd"):
         assert opened.get(f"/static/{name}").status_code == 404
+
+
+def test_a_condition_with_many_blanks_is_read_at_once(server):
+    http, began = server.signed_in(), time.monotonic()
+    blanks = {"column": "age", "epsilon": "1", "where": "a" + " " * 30_000 + "b"}
+    assert http.get("/datasets/clinic/ask/median", params=blanks).status_code == 422
+    assert time.monotonic() - began < 5

@@ -94,9 +94,9 @@ def _split(text: str, columns: Any, option: str) -> tuple[str, str, str]:
         sign = next((sign for sign in SIGNS if rest.startswith(sign)), None)
         if text.startswith(name) and sign is not None:
             return name, sign, rest[len(sign) :].strip()
-    found = re.match(r"(.*?)\s*[=!<>]", text)
+    found = re.match(r"[^=!<>\n]*(?=[=!<>])", text)
     if found is not None:
-        known(found[1], columns)
+        known(found[0].rstrip(), columns)
     raise InvalidArgument(option, MUST, repr(text))
 
 

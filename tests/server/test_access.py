@@ -358,3 +358,63 @@ def test_a_curator_of_one_data_set_can_not_reach_others(start, clinic):
     assert 'dataset="other"' in metrics
     assert 'dataset="clinic"' not in metrics
     assert "uptack_releases{" not in metrics
+
+
+def near(start, clinic, **options):
+    """A server behind a proxy that signs people in."""
+    proxy = {"proxy_header": "X-Remote-User", "proxy_addresses": ("127.0.0.1",), "proxy_curators": ("dr",)}
+    server = start(DatasetConfig("clinic", clinic, 3, **options), **proxy)
+    server.http._transport.client = ("127.0.0.1", 1)
+    return server
+
+
+def test_another_site_can_not_use_the_api_through_a_browser(start, clinic):
+    server = near(start, clinic)
+    server.http.post("/sign-in", data={"token": server.token()})
+    browser, text = {"X-Remote-User": "dr"}, json.dumps(AGE)
+    for signed_in in ({}, browser):
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""):
+            sent = server.http.post(MEDIAN, content=text, headers={**signed_in, "Content-Type": kind})
+            assert sent.status_code == 403
+        foreign = {**signed_in, "Content-Type": "application/json", "Sec-Fetch-Site": "same-site"}
+        assert server.http.post(MEDIAN, content=text, headers=foreign).status_code == 403
+    pausing = server.http.post("/api/datasets/clinic/pause", content='{"paused": true}', headers=browser)
+    assert (pausing.status_code, server.service.paused("clinic"), server.ledger.history()) == (403, False, [])
+    assert server.http.post(MEDIAN, json=AGE, headers=browser).status_code == 200
+
+
+def test_a_name_that_somebody_put_beside_the_proxys_is_not_believed(start, clinic):
+    server = near(start, clinic)
+    both = [("X-Remote-User", "dr"), ("X-Remote-User", "ann")]
+    assert server.http.get("/api/tokens", headers=both).status_code == 401
+
+
+def test_an_analyst_may_have_the_name_of_a_curator(start, clinic):
+    server = near(start, clinic)
+    curator, analyst = server.signed_in("curator", "curator"), {"X-Remote-User": "curator"}
+    key = {"Idempotency-Key": "one"}
+    made = curator.post(MEDIAN, json=AGE, headers=key).json()
+    assert server.http.get("/api/releases", headers=analyst).json() == []
+    assert "median" not in server.http.get("/releases", headers=analyst).text
+    assert server.http.get(f"/api/releases/{made['id']}", headers=analyst).status_code == 404
+    own = server.http.post(MEDIAN, json=AGE, headers={**analyst, **key}).json()
+    assert own["id"] != made["id"]
+    assert [one.analyst for one in server.ledger.history()] == [None, "curator"]
+    assert made["id"] in curator.get("/curator").text
+
+
+def test_a_cookie_behind_tls_is_sent_over_tls_only(server):
+    form, behind = {"token": server.token()}, {"X-Forwarded-Proto": "https"}
+    assert (
+        "Secure"
+        in server.http.post("/sign-in", data=form, headers=behind, follow_redirects=False).headers["set-cookie"]
+    )
+
+
+@pytest.mark.parametrize("proxy", ['curators = "dr"', 'curators = [""]', "curators = 3", "curators = { dr = true }"])
+def test_a_text_is_not_a_list_of_curators(tmp_path, clinic, proxy):
+    place = tmp_path / "server.toml"
+    signing = '[proxy]\nheader = "X"\naddresses = ["127.0.0.1"]\n'
+    place.write_text(f'store = "s.db"\n{signing}{proxy}\n[datasets.clinic]\nsource = "{clinic}"\nepsilon = 1\n')
+    with pytest.raises(InvalidArgument, match="curators"):
+        read_config(place)

@@ -88,8 +88,18 @@ class Access:
         except Refused:
             self._limits.count(f"address {request.client.host if request.client else ''}")
             raise
-        self._limits.count(visit.caller.name)
+        self._limits.count(visit.caller.place)
+        if visit.form_token is not None and request.url.path.startswith("/api/"):
+            self._check_sender(request)
         return visit
+
+    @staticmethod
+    def _check_sender(request: HttpRequest) -> None:
+        """Refuse what another site sends to the API through somebody's browser: it can't send JSON without asking."""
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        foreign = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        if request.method not in ("GET", "HEAD") and (foreign or kind != "application/json"):
+            raise Refused(403, "a browser changes something here with JSON only, and from a page of this server")
 
     def _visit(self, request: HttpRequest) -> Visit:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
@@ -112,7 +122,8 @@ class Access:
         header, client = self._config.proxy_header, request.client
         if header is None or client is None or client.host not in self._config.proxy_addresses:
             return None
-        name = request.headers.get(header, "")
+        names = request.headers.getlist(header)
+        name = names[0] if len(names) == 1 else ""  # of several, the proxy has added one to somebody else's
         return name if 0 < len(name) <= 200 and name.isprintable() else None
 
     def _form_token(self, identity: str) -> str:
@@ -144,9 +155,9 @@ class Access:
         if cookie := request.cookies.get(COOKIE):
             self._store.revoke(fingerprint(cookie))
 
-    def set_cookie(self, response: Response, cookie: str) -> None:
+    def set_cookie(self, request: HttpRequest, response: Response, cookie: str) -> None:
         """Send a cookie that scripts can't read and other sites can't use."""
-        secure = self._config.certificate is not None
+        secure = self._config.certificate is not None or request.headers.get("x-forwarded-proto") == "https"
         response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", secure=secure, path="/")
 
 

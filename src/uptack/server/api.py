@@ -157,7 +157,7 @@ class Asking:
 
     async def __call__(self, caller: Caller, dataset: str, statistic: str, body: Any, key: str) -> Record | NoReply:
         """The record of a release, or ⊥ that costs nothing. A record may still be running."""
-        with self._limits.running(caller.name):
+        with self._limits.running(caller.place):
             made = await run_in_threadpool(self._service.ask, caller, dataset, statistic, body, key)
             return made if isinstance(made, NoReply) else await self.finished(caller, made)
 
@@ -169,8 +169,10 @@ class Asking:
             waiting = asyncio.wrap_future(running)
             await asyncio.wait([waiting], timeout=PATIENCE)
         made = await run_in_threadpool(self._service.release, caller, record.id)
-        while made.state == "running" and (left := min(made.due, patience) - time.time()) > 0:
-            await asyncio.sleep(min(left, LOOK))  # also if the slot ends later: when it was done is a secret
+        while (
+            made.state == "running" and (now := time.time()) < patience
+        ):  # also if it is done, and its slot ends later
+            await asyncio.sleep(min(max(made.due - now, 0.0), patience - now, LOOK))
             made = await run_in_threadpool(self._service.release, caller, record.id)
         return made
 

@@ -135,6 +135,10 @@ def read_config(path: str | Path) -> ServerConfig:
         if name in simple:
             simple[name] = relative(simple[name], place.parent)
     made = tuple(read_dataset(name, one, place.parent) for name, one in datasets.items())
+    for name in ("addresses", "curators"):  # a text would be taken for a list of letters
+        listed = proxy.get(name, [])
+        if not isinstance(listed, list) or not all(isinstance(one, str) and one for one in listed):
+            raise InvalidArgument(f"proxy.{name}", 'a list of texts, such as ["dr.chen"]', checks.describe(listed))
     signing = {"proxy_header": proxy.get("header")}
     signing |= {f"proxy_{name}": tuple(proxy.get(name, ())) for name in ("addresses", "curators")}
     return ServerConfig(made, **simple, **signing)

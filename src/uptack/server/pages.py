@@ -188,7 +188,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             return render("sign_in", None, 401, error=text, token="")
         cookie, caller = made
         reply = to("/curator" if caller.role == "curator" else "/datasets")
-        access.set_cookie(reply, cookie)
+        access.set_cookie(request, reply, cookie)
         return reply
 
     page("POST", "/sign-in")(enter)
@@ -341,7 +341,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
     @page("GET", "/releases")
     async def my_releases(request: HttpRequest) -> Response:
         visit = access.visit(request)
-        found = await run_in_threadpool(service.store.listed, visit.caller.name)
+        found = await run_in_threadpool(service.store.listed, visit.caller.analyst)
         return render("releases", visit, releases=[one for one in found if visit.caller.sees(one.dataset)])
 
     @page("GET", "/releases/{id}")

@@ -186,8 +186,13 @@ class Caller:
 
     @property
     def analyst(self) -> str:
-        """The name in the ledger, which has none for the curator."""
+        """The name in the ledger and in records, which have none for the curator: an analyst may have any name."""
         return "" if self.role == "curator" else self.name
+
+    @property
+    def place(self) -> str:
+        """Whose requests are counted together."""
+        return f"{self.role} {self.name}"
 
     def sees(self, dataset: str) -> bool:
         """Whether a data set is open to this caller."""
@@ -291,7 +296,7 @@ class Service:
         """
         held = self.dataset(caller, name)
         written = json.dumps(body, sort_keys=True)
-        if (known := self.store.by_key(name, caller.name, self._check_key(key))) is not None:
+        if (known := self.store.by_key(name, caller.analyst, self._check_key(key))) is not None:
             return self._same(known, statistic, written)
         self._admit(name)
         job = self._job(held, caller, statistic, body)
@@ -302,7 +307,7 @@ class Service:
         mine = Record(
             id=secrets.token_urlsafe(16),
             dataset=name,
-            analyst=caller.name,
+            analyst=caller.analyst,
             key=key,
             statistic=statistic,
             request=written,
@@ -332,7 +337,7 @@ class Service:
     def release(self, caller: Caller, id: str) -> Record:
         """A record of the caller's own, or any if she is the curator."""
         found = self.store.release(id)
-        mine = found is not None and (caller.role == "curator" or found.analyst == caller.name)
+        mine = found is not None and (caller.role == "curator" or found.analyst == caller.analyst)
         if found is None or not mine or not caller.sees(found.dataset):
             raise Refused(404, "there is no such release")
         return found

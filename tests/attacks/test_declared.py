@@ -44,7 +44,7 @@ def test_declared_texts_and_numbers():
 
 @pytest.mark.parametrize("types", [{"y": "integer"}, {"x": "money"}, "guess"])
 def test_what_can_not_be_declared_is_named(types):
-    with pytest.raises(ut.InvalidArgument, match="types|no column named"):
+    with pytest.raises(ut.InvalidArgument, match=r"types|no column named"):
         open_table({"x": [1, 2]}, types=types)
 
 

@@ -15,7 +15,7 @@ from uptack.privacy import Privacy
 pytest.importorskip("sqlalchemy")
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 
-from uptack.ledger import Ledger, ledger_store  # noqa: E402
+from uptack.ledger import Ledger  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 RELEASES = 250
@@ -54,32 +54,37 @@ def test_killed_processes_lose_no_debit(tmp_path):
     check_survival(ledger, tmp_path, RELEASES, killed)
 
 
-def die_at(point, path, monkeypatch):
-    """Debit in a child that is killed at a point of the transaction."""
-    child = os.fork()
-    if child == 0:
-        try:
-            ledger = Ledger(path)
-            if point == "between the entry and the head":
-                monkeypatch.setattr(ledger_store.sa, "update", lambda table: os.kill(os.getpid(), signal.SIGKILL))
-            if point == "before the commit":
-                append = ledger_store.append
-                monkeypatch.setattr(
-                    ledger_store, "append", lambda c, row: (append(c, row), os.kill(os.getpid(), signal.SIGKILL))
-                )
-            ledger.debit(Privacy("1/4"), what="a release")
-            os.kill(os.getpid(), signal.SIGKILL)  # after the commit
-        finally:
-            os._exit(1)
-    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+DYING = """
+import os, signal, sys
+from uptack.ledger import Ledger, ledger_store
+from uptack.privacy import Privacy
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+point, append = sys.argv[2], ledger_store.append
+ledger = Ledger(sys.argv[1])
+if point == "between the entry and the head":
+    ledger_store.sa.update = die
+if point == "before the commit":
+    ledger_store.append = lambda connection, row: (append(connection, row), die())
+ledger.debit(Privacy("1/4"), what="a release")
+die()  # after the commit
+"""
+
+
+def die_at(point, path):
+    """Debit in a process of its own that is killed at a point of the transaction."""
+    done = subprocess.run([sys.executable, "-c", DYING, str(path), point], cwd=ROOT, capture_output=True, timeout=600)
+    assert done.returncode == -signal.SIGKILL, done.stderr
 
 
 @pytest.mark.parametrize(
     ("point", "debited"), [("between the entry and the head", 0), ("before the commit", 0), ("after the commit", 1)]
 )
-def test_a_transaction_is_whole_or_not_at_all(point, debited, tmp_path, monkeypatch):
+def test_a_transaction_is_whole_or_not_at_all(point, debited, tmp_path):
     ledger = Ledger(tmp_path / "budget.db", epsilon=1)
-    die_at(point, tmp_path / "budget.db", monkeypatch)
+    die_at(point, tmp_path / "budget.db")
     assert len(ledger.history()) == debited
     assert ledger.spent().exact_epsilon == Fraction(debited, 4)
     assert ledger.verify()

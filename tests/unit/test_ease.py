@@ -9,7 +9,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.errors import InvalidArgument, NoInterval
+from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval
 from uptack.privacy import Privacy
 from uptack.registry import declared, in_tables
 from uptack.release import WITH_INTERVAL, Advice, NoReply, Release
@@ -316,3 +316,16 @@ def test_a_wrong_name_gets_a_hint(name, hint):
         getattr(ut, name)
     assert str(caught.value).endswith(hint)
     assert not hasattr(ut, name)
+
+
+def test_a_column_is_not_an_attribute_of_a_session():
+    session = ut.open({"age": np.arange(50), "mean": np.arange(50)})
+    with pytest.raises(AttributeError, match=r"write session\['age'\]"):
+        _ = session.age
+    assert callable(session.mean)  # a statistic, although a column has its name
+
+
+def test_a_budget_says_that_only_delta_is_short():
+    short_of_delta = str(BudgetExceeded(ut.Privacy(1, 1e-6), ut.Privacy(2)))
+    assert "ε would be enough, δ is not" in short_of_delta
+    assert "Ask for a cheaper release" in str(BudgetExceeded(ut.Privacy(3, 1e-6), ut.Privacy(2)))

@@ -249,7 +249,12 @@ class Session:
 
     def __getattr__(self, name: str) -> Callable[..., Made]:
         """The release function of that name, for the named columns: `session.median("age", epsilon=1)`."""
-        declaration = _find(name, in_tables, "session")
+        try:
+            declaration = _find(name, in_tables, "session")
+        except AttributeError:
+            if name.startswith("_") or name == "source" or name not in self.source.kinds:
+                raise
+            raise AttributeError(f"a session has no {name!r}. It is a column: write session[{name!r}].") from None
 
         @functools.wraps(declaration.function)
         def call(*columns: Any, **options: Any) -> Made:

@@ -99,7 +99,7 @@ class BudgetExceeded(UptackError):
         self.requested, self.remaining, self.whose = requested, remaining, whose
         short_of_delta = getattr(requested, "delta", 0) > getattr(remaining, "delta", 0)
         enough = getattr(requested, "epsilon", 0) <= getattr(remaining, "epsilon", 0)
-        fix = "ε would be enough, δ is not: pass a smaller delta=, or none." if short_of_delta and enough else ""
+        fix = "ε would be enough, δ is not: pass a smaller delta=." if short_of_delta and enough else ""
         super().__init__(
             f"{requested} exceeds what is left of {whose}: {remaining}. "
             f"{fix or 'Ask for a cheaper release.'} Spent budget cannot be recovered."

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from uptack.samples import path
 from uptack.server.config import DatasetConfig
 from uptack.server.service import Caller
 from uptack.wire import answers
@@ -110,6 +111,18 @@ def test_examples_are_made_up(server):
     made = http.post("/api/datasets/clinic/examples/mean", json=WAIT).json()
     assert made["result"]["private"] is False
     assert server.ledger.history() == []
+
+
+def test_made_up_rows_belong_to_people_where_people_are_protected(start):
+    visits = DatasetConfig("visits", str(path("visits")), 3, "1/1000000", opening={"person": ["patient_id"]})
+    server = start(visits)
+    made = server.service.made_up("visits")
+    assert made.adjacency == server.service.datasets["visits"].session.adjacency
+    assert made.source.size == 3000
+    body = {"columns": ["wait_minutes"], "options": {"epsilon": 1, "by": "ward", "delta": "1/10000000"}}
+    reply = server.signed_in().post("/api/datasets/visits/examples/median", json=body)
+    assert reply.status_code == 200
+    assert "people are not listed" in reply.text
 
 
 def test_a_report_is_one_release(server):

@@ -524,12 +524,16 @@ def half_width(made: Any) -> float | None:
 def made_up_session(session: Session, seed: int) -> Session:
     """A session on invented rows with the names and kinds of columns of another. It reads nothing of that one's rows.
 
-    Numbers are log-normal, integers small, texts one of five, times within a year: what people try options on.
+    Numbers are log-normal, integers small, texts one of five, times within a year: what people try options on. If
+    people are the unit of privacy, each has two rows on average.
     """
-    rng = np.random.default_rng(seed)
+    rng, ids = np.random.default_rng(seed), session.adjacency.person
     public = session.source.size if session.adjacency.size_is_public else MADE_UP
     rows = min(max(public, 100), MADE_UP)
     columns: dict[str, Any] = {}
+    if ids:
+        whose = np.repeat(np.arange(rows), rng.geometric(0.5, rows))
+        columns, rows = dict.fromkeys(ids, whose), whose.size
     for name, kind in session.source.kinds.items():
         levels = session.schema.columns[name].levels if name in session.schema.columns else None
         if levels:
@@ -547,4 +551,5 @@ def made_up_session(session: Session, seed: int) -> Session:
         else:
             columns[name] = np.array(["A", "B", "C", "D", "E"])[rng.integers(0, 5, rows)]
     relation = ADD_REMOVE if not session.adjacency.size_is_public else SUBSTITUTE
-    return open_session(columns, adjacency=relation, noun=session.noun, entropy=SeededEntropy(seed))
+    noun, person = session.noun, list(ids) or None
+    return open_session(columns, person=person, adjacency=relation, noun=noun, entropy=SeededEntropy(seed))

@@ -296,3 +296,19 @@ def test_a_budget_never_changes(start, clinic, other):
     with pytest.raises(Exception, match="A budget never changes"):
         start(DatasetConfig("clinic", clinic, **{"epsilon": 3, "delta": "1/1000000", **other}))
     start(DatasetConfig("clinic", clinic))
+
+
+def test_small_requests_do_not_take_gigabytes_or_minutes(server):
+    http, began = server.signed_in(), time.monotonic()
+    rows = {"columns": ["age", "ward"], "options": {"epsilon": 1, "delta": 1e-6, "rows": 100_000_000}}
+    formula = "cost ~ " + " + ".join(f"I(age**{i})" for i in range(1, 4000))
+    terms = {"columns": [], "options": {"epsilon": 1, "formula": formula}}
+    for kind in ("plans", "examples", "releases"):
+        assert http.post(f"/api/datasets/clinic/{kind}/synthetic", json=rows).status_code == 422
+        assert http.post(f"/api/datasets/clinic/{kind}/linear_regression", json=terms).status_code == 422
+    rows["options"]["rows"] = 1_000_000
+    made = http.post("/api/datasets/clinic/examples/synthetic", json=rows)
+    assert made.status_code == 200
+    assert len(made.content) < 1_000_000
+    assert time.monotonic() - began < 20
+    assert server.ledger.history() == []

@@ -61,6 +61,8 @@ ONLINE = {"kde": ("bandwidth",)}
 
 MOST_POINTS = 100_000
 """Points of a released function in one question."""
+MOST_ROWS = 1_000_000
+"""Synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
 MADE_UP = 5_000
 """Rows of made-up data, at most."""
 PLACES = 4
@@ -274,6 +276,8 @@ class Service:
         """The answer to a request on made-up rows: it costs nothing, and shows what an answer looks like."""
         self.dataset(caller, name)
         narrowed, request = self._read(self.made_up(name, seed), statistic, body)
+        if statistic == "synthetic" and request.given.get("rows", 0) > MADE_UP:
+            request = Request(statistic, *request.columns, **{**request.given, "rows": MADE_UP})
         return storable(narrowed.run(request))
 
     def error_curve(
@@ -472,6 +476,9 @@ class Service:
             if name in request.given:
                 fix = "It is then chosen privately, together with the window that the server draws the curve in."
                 raise InvalidArgument(name, "left out of a request to a server", "given", fix)
+        public = session.source.size if session.adjacency.size_is_public else 0
+        if statistic == "synthetic" and request.given.get("rows", public) > MOST_ROWS:
+            raise InvalidArgument("rows", f"given, and at most {MOST_ROWS:,} on a server", request.given.get("rows"))
         return narrowed, request
 
     def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any], str | None]:

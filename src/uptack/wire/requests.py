@@ -55,6 +55,8 @@ CURATOR = ("adjacency", "rows_per_person", "person", "entropy", "progress")
 
 LONGEST_LIST = 100_000
 """Entries of a list in a request."""
+LONGEST_TEXT = 5_000
+"""Characters of a text in a request, such as a formula."""
 
 
 def wire_options(declaration: Declaration) -> tuple[Option, ...]:
@@ -163,6 +165,9 @@ def read_option(option: Option, value: Any) -> Any:
         raise InvalidArgument(option.name, "a whole number", checks.describe(value))
     if form in ("flag", "word", "choice"):
         kind = bool if form == "flag" else str
+        if isinstance(value, str):
+            fix = "To parse a formula takes the square of its length."
+            checks.few(option.name, len(value), LONGEST_TEXT, "characters", fix)
         return checks.instance(option.name, value, kind, "true or false" if kind is bool else "a text")
     if form == "levels" or (option.name == "groups" and isinstance(value, Mapping)):
         levels = read_object(option.name, value)

@@ -312,3 +312,21 @@ def test_small_requests_do_not_take_gigabytes_or_minutes(server):
     assert len(made.content) < 1_000_000
     assert time.monotonic() - began < 20
     assert server.ledger.history() == []
+
+
+def test_a_long_answer_is_read_after_its_slot_and_not_for_lists(server):
+    store, caller = server.service.store, Caller("ann", "analyst")
+    made = server.service.ask(caller, "clinic", "median", WAIT, "one")
+    for name, due in (("early", time.time() + 60), ("done", time.time() - 60)):
+        store.add(replace(made, id=name, key=name, state="answered", due=due, answer="[]"))
+    early, done = store.release("early"), store.release("done")
+    assert (early.state, early.answer, done.state, done.answer) == ("running", "", "answered", "[]")
+    assert {one.answer for one in store.listed()} == {""}
+
+
+def test_a_request_that_meets_the_shutdown_is_refused_and_not_debited(server, monkeypatch):
+    monkeypatch.setattr(server.service, "_admit", lambda name: server.service.close())
+    reply = server.signed_in().post(MEDIAN, json=WAIT)
+    assert reply.status_code == 503
+    assert [one.state for one in server.service.store.listed()] == ["refused"]
+    assert server.ledger.history() == []

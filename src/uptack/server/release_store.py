@@ -37,8 +37,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    case,
     insert,
     inspect,
+    literal,
     select,
     update,
 )
@@ -219,22 +221,27 @@ class ReleaseStore:
         """
         conditions = [] if analyst is None else [releases.c.analyst == analyst]
         conditions += [] if state is None else [releases.c.state == state]
-        return self._releases(*conditions, limit=limit)
+        return self._releases(*conditions, limit=limit, answers=False)
 
-    def _releases(self, *conditions: Any, limit: int = 1) -> list[Record]:
-        query = select(releases).where(*conditions).order_by(releases.c.made.desc(), releases.c.id).limit(limit)
+    def _releases(self, *conditions: Any, limit: int = 1, answers: bool = True) -> list[Record]:
+        """Records. An answer may be long, so it is read only where it is asked for, and after its time slot.
+
+        Before, a reader would take longer as soon as it is there.
+        """
+        now = time.time()
+        shown = case((releases.c.due <= now, releases.c.answer), else_="") if answers else literal("")
+        parts = [column for column in releases.c if column.name != "answer"]
+        query = select(*parts, shown.label("answer")).where(*conditions)
+        query = query.order_by(releases.c.made.desc(), releases.c.id).limit(limit)
         with self._store.reading() as connection:
             found = [Record(**row._asdict()) for row in connection.execute(query)]
-        late = [one.id for one in found if one.state == "running" and one.due <= time.time()]
+        late = [one.id for one in found if one.state == "running" and one.due <= now]
         if not late:
-            now = time.time()
             hidden = [one.state in ("answered", "withheld") and one.due > now for one in found]
-            return [
-                replace(one, state="running", answer="") if h else one for one, h in zip(found, hidden, strict=True)
-            ]
+            return [replace(one, state="running") if h else one for one, h in zip(found, hidden, strict=True)]
         for id in late:
             self.move(id, "running", "withheld")
-        return self._releases(*conditions, limit=limit)
+        return self._releases(*conditions, limit=limit, answers=answers)
 
     # --------------------------------------------------------------------------------------------------------- tokens
 

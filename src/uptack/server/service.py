@@ -444,7 +444,12 @@ class Service:
             if self.config.slots and end is not None:
                 self._ended.wait(record.made + end - time.time())
 
-        self._threads.submit(compute)
+        try:
+            self._threads.submit(compute)
+        except RuntimeError:  # the server has begun to shut down meanwhile
+            del self._running[record.id]
+            self.store.move(record.id, "running", "refused")
+            raise Refused(503, "the server is shutting down; ask again later") from None
 
     def _compute(self, record: Record, job: Job) -> None:
         """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows.

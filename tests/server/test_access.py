@@ -7,6 +7,7 @@ import time
 import pytest
 
 from uptack.errors import InvalidArgument
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.server.access import COOKIE, Limits
 from uptack.server.config import DatasetConfig, ServerConfig, read_config
 from uptack.server.release_store import ReleaseStore, fingerprint
@@ -418,3 +419,13 @@ def test_a_text_is_not_a_list_of_curators(tmp_path, clinic, proxy):
     place.write_text(f'store = "s.db"\n{signing}{proxy}\n[datasets.clinic]\nsource = "{clinic}"\nepsilon = 1\n')
     with pytest.raises(InvalidArgument, match="curators"):
         read_config(place)
+
+
+@pytest.mark.parametrize("later", [{}, {"adjacency": SUBSTITUTE}])
+def test_a_secret_number_of_rows_is_not_shown_by_a_restart(start, clinic, later):
+    secret = {"adjacency": ADD_REMOVE}
+    start(DatasetConfig("clinic", clinic, 3, opening=secret))
+    with pytest.raises(InvalidArgument, match="the number of rows is secret"):
+        start(DatasetConfig("clinic", clinic, opening=later))
+    face = start(DatasetConfig("clinic", clinic, opening=secret)).signed_in().get("/api/datasets/clinic")
+    assert face.json()["rows"] is None

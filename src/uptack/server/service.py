@@ -160,10 +160,20 @@ class Dataset:
 
 
 def open_dataset(config: DatasetConfig, store: ReleaseStore) -> Dataset:
-    """Open a data set, with the ledger that its schema names, or else one in the server's store."""
+    """Open a data set. Where its budget treats the number of rows as secret, nothing may show it."""
+    made = Dataset(config, _session(config, store))
+    if made.session.adjacency.size_is_public and not made.ledger.adjacency.size_is_public:
+        fix = "Pass --adjacency add-remove, or adjacency = 'add-remove' in the configuration."
+        must = "add-remove, as in its budget: the number of rows is secret"
+        raise InvalidArgument(f"adjacency of {config.name}", must, "substitute", fix)
+    return made
+
+
+def _session(config: DatasetConfig, store: ReleaseStore) -> Session:
+    """The curator's session, with the ledger that the schema names, or else one in the server's store."""
     schema = schema_of(config.source)
     if schema is not None and schema.ledger is not None:
-        return Dataset(config, open_session(config.source, **config.opening))
+        return open_session(config.source, **config.opening)
     if config.name in store.budgets():
         relation = Ledger(store.place, dataset=config.name).adjacency
     elif config.epsilon is None:
@@ -175,7 +185,7 @@ def open_dataset(config: DatasetConfig, store: ReleaseStore) -> Dataset:
         {} if config.epsilon is None else {"epsilon": config.epsilon, "delta": config.delta, "adjacency": relation}
     )
     ledger = Ledger(store.place, dataset=config.name, **budget)
-    return Dataset(config, open_session(config.source, ledger=ledger, **config.opening))
+    return open_session(config.source, ledger=ledger, **config.opening)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ MOST_LINES = 60
 """Lines of an answer that a page shows; all of them are in the CSV file."""
 MOST_ROWS, MOST_POINTS = 40, 240
 """Values in one picture, and points of a curve."""
+MOST_NOTES = 4
+"""Different notes on lines that are shown below a table. If there are more, they stay in a column."""
 PREVIEW = 8
 """Synthetic rows that a page shows."""
 
@@ -50,8 +52,9 @@ def view(made: Any, title: str) -> AnswerView:
     """The view of an answer; `title` is the request in words."""
     made = drawn(made)
     report, rows = isinstance(made, StoredReport), hasattr(getattr(made, "value", None), "to_arrow")
-    table = synthetic_table(made.value) if rows else made.table()
-    said = (*getattr(made, "notes", ()), *((str(made.rows),) if getattr(made, "rows", None) is not None else ()))
+    table, beside = apart(synthetic_table(made.value) if rows else made.table())
+    counted = (str(made.rows),) if getattr(made, "rows", None) is not None else ()
+    said = (*beside, *getattr(made, "notes", ()), *counted)
     notes = tuple(made.value.summary().splitlines()) if rows else (made.reason,) if isinstance(made, NoReply) else said
     return AnswerView(
         table=table,
@@ -63,6 +66,27 @@ def view(made: Any, title: str) -> AnswerView:
         synthetic=rows,
         folded=hasattr(getattr(made, "value", None), "points"),
     )
+
+
+def apart(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
+    """A table without its column of notes, and each note once with the lines that it is about.
+
+    >>> lines = ("a", "1", ""), ("b", "⊥", "too few"), ("c", "⊥", "too few")
+    >>> table = FigureTable("", ("group", "value", "note"), lines)
+    >>> apart(table)[0].lines, apart(table)[1]
+    ((('a', '1'), ('b', '⊥'), ('c', '⊥')), ('b, c: too few',))
+    """
+    if "value" not in table.head or table.head[-1] != "note":
+        return table, ()
+    named, about = table.head.index("value"), dict[str, list[str]]()
+    for line in table.lines:
+        about.setdefault(line[-1], []).append(", ".join(line[:named]))
+    about.pop("", None)
+    if len(about) > MOST_NOTES:
+        return table, ()
+    every = len(table.lines)
+    notes = tuple(note if len(names) == every else f"{', '.join(names)}: {note}" for note, names in about.items())
+    return replace(table, head=table.head[:-1], lines=tuple(line[:-1] for line in table.lines)), notes
 
 
 def drawn(made: Any) -> Any:

@@ -1,6 +1,7 @@
 """The short way to ask: names of columns, formulas and conditions as texts, and ⊥ that answers like an answer."""
 
 import inspect
+import io
 import pickle
 
 import numpy as np
@@ -329,3 +330,11 @@ def test_a_budget_says_that_only_delta_is_short():
     short_of_delta = str(BudgetExceeded(ut.Privacy(1, 1e-6), ut.Privacy(2)))
     assert "ε would be enough, δ is not" in short_of_delta
     assert "Ask for a cheaper release" in str(BudgetExceeded(ut.Privacy(3, 1e-6), ut.Privacy(2)))
+
+
+def test_init_without_anybody_to_ask_points_to_yes(tmp_path, capsys, monkeypatch):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age\n31\n47\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["init", str(rows)]) == 2
+    assert "Pass --yes" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -253,16 +254,29 @@ class _Questions:
     def __init__(self, yes: bool) -> None:
         self.yes = yes
 
+    @staticmethod
+    def _answer(ask: Callable[..., Any], question: str, **options: Any) -> Any:
+        """What somebody answers. In a script there may be nobody to ask."""
+        try:
+            return ask(question, **options)
+        except click.exceptions.Abort as stopped:
+            if not isinstance(stopped.__context__, EOFError):
+                raise
+            text = "there was no answer to a question. Pass --yes to accept what is proposed"
+            raise UptackError(text) from None
+
     def sure(self, question: str) -> bool:
-        return self.yes or click.confirm(question, default=True)
+        return self.yes or bool(self._answer(click.confirm, question, default=True))
 
     def word(self, question: str, usual: str) -> str:
-        return usual if self.yes else str(click.prompt(question, default=usual, show_default=bool(usual))).strip()
+        if self.yes:
+            return usual
+        return str(self._answer(click.prompt, question, default=usual, show_default=bool(usual))).strip()
 
     def number(self, question: str, given: Any, usual: str) -> Any:
         if given is not None or self.yes:
             return read(usual) if given is None else given
-        return click.prompt(question, default=usual, type=EXACT)
+        return self._answer(click.prompt, question, default=usual, type=EXACT)
 
     def dialect(self, path: str, options: dict[str, Any]) -> Look | None:
         """How the file is written, until the curator agrees."""

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_killed_servers_lose_nothing(place):
     if place:
         pytest.importorskip("pgserver")
-    command = [sys.executable, "-m", "tests.server.crowd", "--kills", "6", "--analysts", "6", *place]
+    command = [sys.executable, "-m", "tests.server.crowd", "--kills", "3", "--analysts", "4", *place]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-2000:]
     assert '"answered"' in done.stdout

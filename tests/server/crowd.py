@@ -173,7 +173,7 @@ def check(store: ReleaseStore, ledger: Ledger, crowd: list[Analyst]) -> dict[str
             if state != "answered":
                 continue
             answered += 1
-            record = records[one.analyst, key]
+            record = store.release(records[one.analyst, key].id)
             assert record.state == "answered", "an answer that was seen is not stored"
             made = answers.loads(record.answer).to_dict()
             assert json.loads(json.dumps(made)) == result, "a stored answer differs from the one that was seen"

@@ -429,3 +429,11 @@ def test_a_secret_number_of_rows_is_not_shown_by_a_restart(start, clinic, later)
         start(DatasetConfig("clinic", clinic, opening=later))
     face = start(DatasetConfig("clinic", clinic, opening=secret)).signed_in().get("/api/datasets/clinic")
     assert face.json()["rows"] is None
+
+
+def test_forms_that_make_no_sense_are_refused(server):
+    server.http.post("/sign-in", data={"token": server.token()})
+    page = "/datasets/clinic/ask/median"
+    assert server.http.post(page, data={"form_token": "é"}).status_code == 403
+    assert server.http.post(page, data={f"a{i}": "b" for i in range(3000)}).status_code == 400
+    assert server.ledger.history() == []

@@ -26,6 +26,7 @@ LINK_DAYS = 1 / 24
 """How long a one-time link is good for."""
 FORM_TOKEN = "form_token"
 """The field of a form that shows that the page was ours."""
+MOST_FIELDS = 2000
 BURST = 5.0
 """Seconds' worth of requests that may come at once."""
 
@@ -131,7 +132,7 @@ class Access:
 
     def check_form(self, visit: Visit, sent: str) -> None:
         """Refuse a form that another site has sent in the caller's name."""
-        if visit.form_token is None or not hmac.compare_digest(visit.form_token, sent):
+        if visit.form_token is None or not hmac.compare_digest(visit.form_token.encode(), sent.encode()):
             raise Refused(403, "this form has expired; load the page again")
 
     def check_curator(self, visit: Visit) -> Caller:
@@ -164,4 +165,7 @@ class Access:
 async def read_form(request: HttpRequest) -> dict[str, list[str]]:
     """The fields of a form."""
     body = await request.body()
-    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=2000)
+    try:
+        return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refused(400, f"a form has at most {MOST_FIELDS:,} fields") from None

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import time
 
 import pytest
@@ -437,3 +438,9 @@ def test_forms_that_make_no_sense_are_refused(server):
     assert server.http.post(page, data={"form_token": "é"}).status_code == 403
     assert server.http.post(page, data={f"a{i}": "b" for i in range(3000)}).status_code == 400
     assert server.ledger.history() == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have other permissions")
+def test_others_on_the_machine_can_not_read_the_store(server, tmp_path):
+    assert server.signed_in().post(MEDIAN, json=AGE).status_code == 200
+    assert (tmp_path / "store.db").stat().st_mode & 0o077 == 0

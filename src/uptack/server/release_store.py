@@ -18,8 +18,10 @@ Every change is one transaction of `uptack.ledger.ledger_store.Store`: on disk w
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import secrets
 import time
 from dataclasses import dataclass, replace
@@ -166,6 +168,9 @@ class ReleaseStore:
 
     def __init__(self, place: str | Path, timeout: float = 30.0) -> None:
         self.place, self._store = place, Store(place, timeout)
+        if "://" not in str(place):  # it holds answers, so a new file is for its owner alone
+            with contextlib.suppress(OSError):
+                os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with self._store.creating() as connection:
             _migrate(connection)
 

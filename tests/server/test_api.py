@@ -10,7 +10,7 @@ import pytest
 
 from uptack.samples import path
 from uptack.server.config import DatasetConfig
-from uptack.server.service import Caller
+from uptack.server.service import Caller, Service
 from uptack.wire import answers
 
 MEDIAN = "/api/datasets/clinic/releases/median"
@@ -330,3 +330,28 @@ def test_a_request_that_meets_the_shutdown_is_refused_and_not_debited(server, mo
     assert reply.status_code == 503
     assert [one.state for one in server.service.store.listed()] == ["refused"]
     assert server.ledger.history() == []
+
+
+def test_a_release_keeps_its_place_after_the_reply(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.PATIENCE", 0.2)
+    go, ready = threading.Event(), Service._compute
+    monkeypatch.setattr(Service, "_compute", lambda *given: go.wait(20) and ready(*given))
+    server = start(requests_at_once=2)
+    http = server.signed_in()
+    assert [http.post(MEDIAN, json=WAIT).status_code for _ in range(3)] == [202, 202, 429]
+    assert server.signed_in("bob").post(MEDIAN, json=WAIT).status_code == 202
+    go.set()
+    server.service._threads.submit(time.sleep, 0).result()
+    while server.service._running:
+        time.sleep(0.05)
+    assert http.post(MEDIAN, json=WAIT).status_code in (200, 202)
+
+
+def test_a_place_is_free_when_the_slot_ends_and_not_before(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.PATIENCE", 0.2)
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=3), slots=True, requests_at_once=1)
+    http, began = server.signed_in(), time.monotonic()
+    assert http.post(MEDIAN, json=WAIT).status_code == 202
+    while http.post(MEDIAN, json=WAIT).status_code == 429:
+        time.sleep(0.1)
+    assert time.monotonic() - began >= 2.8

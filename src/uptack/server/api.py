@@ -18,6 +18,7 @@ import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from typing import Any
 
 from fastapi import FastAPI
@@ -157,9 +158,16 @@ class Asking:
 
     async def __call__(self, caller: Caller, dataset: str, statistic: str, body: Any, key: str) -> Record | NoReply:
         """The record of a release, or ⊥ that costs nothing. A record may still be running."""
-        with self._limits.running(caller.place):
+        with ExitStack() as place:
+            place.enter_context(self._limits.running(caller.place))
             made = await run_in_threadpool(self._service.ask, caller, dataset, statistic, body, key)
-            return made if isinstance(made, NoReply) else await self.finished(caller, made)
+            if isinstance(made, NoReply):
+                return made
+            running = self._service.running(made)
+            if running is not None:  # it may go on after the reply, and so may its place
+                kept = place.pop_all()
+                running.add_done_callback(lambda _: kept.close())
+            return await self.finished(caller, made)
 
     async def finished(self, caller: Caller, record: Record) -> Record:
         """The record when its answer may be seen, or as it is after `PATIENCE`."""

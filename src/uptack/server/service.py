@@ -345,7 +345,7 @@ class Service:
         return record
 
     def running(self, record: Record) -> Future[None] | None:
-        """What is done when a release that this process computes is; None for others."""
+        """What is done when the slot ends of a release that this process computes; None for others."""
         return self._running.get(record.id)
 
     def release(self, caller: Caller, id: str) -> Record:
@@ -448,11 +448,11 @@ class Service:
             try:
                 self._compute(record, job)
             finally:
+                end = job.slots.end(time.time() - record.made)
+                if self.config.slots and end is not None:
+                    self._ended.wait(record.made + end - time.time())
                 del self._running[record.id]
                 done.set_result(None)
-            end = job.slots.end(time.time() - record.made)
-            if self.config.slots and end is not None:
-                self._ended.wait(record.made + end - time.time())
 
         try:
             self._threads.submit(compute)

@@ -152,7 +152,9 @@ class RemoteSession(Session):
         if reply["state"] == "refused":
             raise UptackError("this request was refused: by the curator, or because others had used up the budget")
         if reply["state"] != "answered":
-            raise UptackError("this release was debited and is withheld: it was not done in time. The debit stands")
+            raise UptackError(
+                "this release is withheld: it was not done in time. What the ledger shows as spent stands"
+            )
         return answers.read(reply["answer"])
 
     def plan(self, requests: Iterable[Request]) -> Plan:

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LEAST_SECONDS = 0.25
-"""The first slot of a request about few rows: what a median of 10,000 rows takes on a busy core, three times over."""
+"""Seconds of the first slot of a request about few rows. A guess: no benchmark has chosen it yet."""
 SECONDS_PER_CELL = 2e-6
-"""Seconds per cell that is read: ten times what `benchmarks/speed.py` measures for a median."""
+"""Seconds per cell that is read. A guess, like the one above."""
 SECRET_SECONDS = 2.0
 """The first slot where the number of rows is secret, unless the curator sets it."""
 SLOTS = 7

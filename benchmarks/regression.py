@@ -17,13 +17,14 @@ bounds from the rows, which is a favour: they are not private. Hampel's regressi
 
     python benchmarks/regression.py --json out/regression.json
     python benchmarks/regression.py --quick
-    python benchmarks/regression.py --wanted --alone
+    python benchmarks/regression.py --wanted --others
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -81,7 +82,7 @@ FULL = (
     Size(20, 1_000_000, (1.0,), 1, ("AR",)),
 )
 GOALS = (Size(5, 50_000, (1.0,), 60, CLEAN), Size(20, 50_000, (1.0,), 24, CLEAN))
-ALONE = ("OLS", "Huber", "uptack")
+ALWAYS = ("OLS", "uptack")
 QUICK = (
     Size(2, 10_000, (1.0,), 9),
     Size(5, 10_000, (0.3, 1.0, 3.0), 3, CLEAN),
@@ -166,14 +167,16 @@ class Found:
     seconds: float = math.inf
 
 
-def measured(sizes: Sequence[Size], alone: bool = False) -> Iterator[dict[str, Any]]:
-    """One row per design, p, n and ε; without peers where that is asked for."""
+def measured(sizes: Sequence[Size], others: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """One row per design, p, n and ε, with these others beside ours."""
     rng = np.random.default_rng(0)
-    fits = {name: fit for name, fit in methods(rng).items() if name in ALONE or not alone}
+    fits = {name: fit for name, fit in methods(rng).items() if name in (*ALWAYS, *others)}
     for size in sizes:
         for design in size.designs:
             for epsilon in size.epsilons:
-                yield _row(size, design, epsilon, fits, rng)
+                row = _row(size, design, epsilon, fits, rng)
+                print({k: str(v) for k, v in row.items()}, file=sys.stderr, flush=True)
+                yield row
 
 
 def _row(size: Size, design: str, epsilon: float, fits: dict[str, Fit], rng: np.random.Generator) -> dict[str, Any]:
@@ -238,9 +241,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("out/regression.json"))
     parser.add_argument("--quick", action="store_true", help="a few sizes and seeds, less than a minute")
     parser.add_argument("--wanted", action="store_true", help="only the sizes with a goal, with more seeds")
-    parser.add_argument("--alone", action="store_true", help="without peers")
+    others = [name for name in methods(np.random.default_rng(0)) if name not in ALWAYS]
+    parser.add_argument("--others", nargs="*", choices=others, default=others, help="what stands beside uptack and OLS")
     options = parser.parse_args()
-    found = list(measured(GOALS if options.wanted else QUICK if options.quick else FULL, options.alone))
+    found = list(measured(GOALS if options.wanted else QUICK if options.quick else FULL, options.others))
     print("Prediction error as a multiple of that of least squares (OLS), and processor seconds of uptack.\n")
     print(table([{k: str(v) if isinstance(v, Shown) else v for k, v in row.items()} for row in found]))
     print("", *wanted(found), sep="\n")

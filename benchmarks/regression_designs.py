@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
@@ -437,16 +438,17 @@ def huber_fit(x: Floats, y: Floats, cutoff: float) -> Floats:
 
 def quantile_fit(x: Floats, y: Floats, q: float) -> Floats:
     """By Newton steps of a check loss that is smoothed less and less."""
-    from scipy.stats import norm
-
     design, beta = _whole(x), least_squares(x, y)
     r = y - design @ beta
     beta[0] += np.quantile(r, q)
     for h in np.std(r) * np.geomspace(0.5, min(0.5, len(y) ** -0.35), 8):
         for _ in range(6):
             r = y - design @ beta
-            w = norm.pdf(r / h) / h + 1e-6 / h
-            beta = beta + weighed(design, (norm.cdf(r / h) - (1 - q)) / w, w)
+            w = np.exp(-((r / h) ** 2) / 2) / (h * np.sqrt(2 * np.pi)) + 1e-6 / h
+            step = weighed(design, (ndtr(r / h) - (1 - q)) / w, w)
+            beta = beta + step
+            if np.sqrt(np.mean((design @ step) ** 2)) < 1e-3 * h:
+                break
     return beta
 
 

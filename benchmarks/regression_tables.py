@@ -15,7 +15,7 @@ again; take it only where the library is the same.
 
     python benchmarks/regression_tables.py --json out/regression_tables.json
     python benchmarks/regression_tables.py --alone --runs 60 --json out/thousand.json
-    python benchmarks/regression_tables.py --tables diamonds Computers --runs 100 --alone
+    python benchmarks/regression_tables.py --tables diamonds Computers --runs 100 --peers AdaSSP diffprivlib
 """
 
 from __future__ import annotations
@@ -83,9 +83,8 @@ def made(name: str, method: str, seeds: Sequence[int]) -> list[Run]:
     return found
 
 
-def wanted(names: Sequence[str], runs: int, alone: bool) -> list[tuple[str, str, int]]:
+def wanted(names: Sequence[str], runs: int, others: Sequence[str]) -> list[tuple[str, str, int]]:
     """Tables, methods and seeds: the runs of ours, and a tenth of them of peers."""
-    others = [] if alone else [name for name in methods(np.random.default_rng(0)) if name not in (OURS, "OLS")]
     times = {OURS: runs, "Huber": 1}
     return [
         (name, method, seed)
@@ -187,11 +186,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("out/regression_tables.json"))
     parser.add_argument("--tables", nargs="+", choices=CASES, default=list(CASES), metavar="NAME")
     parser.add_argument("--runs", type=int, default=60, help="releases of each table; others get a tenth")
+    every = [name for name in methods(np.random.default_rng(0)) if name not in (OURS, "OLS")]
+    parser.add_argument("--peers", nargs="*", choices=every, default=every, metavar="NAME")
     parser.add_argument("--alone", action="store_true", help="without peers")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--resume", action="store_true", help="keep the runs of the file beside the JSON")
     options = parser.parse_args()
-    asked = wanted(options.tables, options.runs, options.alone)
+    asked = wanted(options.tables, options.runs, [] if options.alone else options.peers)
     runs = measured(asked, options.json.with_suffix(".runs.jsonl"), options.jobs, options.resume)
     least = {name: load(name).r2(peers.least_squares(load(name).whole, load(name).y)) for name in options.tables}
     found, summed = list(rows(runs, least)), list(totals(runs, least))

@@ -1,5 +1,6 @@
 """Quantiles far out: ranks by the exact law of the binomial, at any number of rows."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -26,10 +27,21 @@ def test_both_ways_to_a_tail_agree():
             exact, (low, high) = beyond(k, n, p), _added(k, n, p)
             assert low <= exact <= high <= exact * (1 + Fraction(1, 10**5))
             assert low >= exact * (1 - Fraction(1, 10**5)) or exact == Fraction(1, 1 << SMALLEST)
-            for q in (low, exact, high, low / 2, 2 * high, exact * (1 - Fraction(1, 10**12))):
-                assert exceeds(k, n, p, q) == (exact > q)
+            if exact > Fraction(1, 1 << SMALLEST):  # smaller ones are that, rounded up
+                for q in (low, exact, high, low / 2, 2 * high):
+                    assert exceeds(k, n, p, q) == (exact > q)
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 3), Fraction(19, 20)])
+def test_a_tail_is_compared_exactly(p):
+    """Also with itself, and with numbers that differ from it in the thousandth digit."""
+    n, least = 200, Fraction(1, 10**1000)
+    law = [math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(n + 1)]
+    for k in (1, int(n * p), int(n * p) + 1, n):
+        tail = sum(law[k:], Fraction(0))
+        assert [exceeds(k, n, p, q) for q in (tail - least, tail, tail + least)] == [True, False, False]
 
 
 @pytest.mark.parametrize("p", [1e-8, 1e-10, 1 - 1e-9])
 def test_a_quantile_far_out_is_refused_in_words(p):
-    assert "a reply needs n" in str(uptack.quantile(np.arange(100.0), p, epsilon=1, interval=0.95))
+    assert "a reply needs at least" in str(uptack.quantile(np.arange(100.0), p, epsilon=1, interval=0.95))

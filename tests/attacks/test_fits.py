@@ -129,10 +129,10 @@ def fits_of_rare_counts(seed, times):
 
 
 def test_rare_counts_get_no_wild_answer():
-    replies = [(truth, found) for truth, found in fits_of_rare_counts(1, 80) if found]
+    replies = [(truth, found) for truth, found in fits_of_rare_counts(1, 40) if found]
     away = [np.abs(found.value - truth) / found.noise.standard_errors for truth, found in replies]
     assert replies
-    # 5 deviations of the noise's law, e^-|v| in three dimensions: P = (2 + 10)·e^-10/2 < 3e-4 for each of up to 240
+    # 5 deviations of the noise's law, e^-|v| in three dimensions: P = (2 + 10)·e^-10/2 < 3e-4 for each of up to 120
     assert np.max(away) < 5
 
 

@@ -19,7 +19,9 @@ from uptack.multivariate.private_sums import (
     gradient,
     intervals,
     second_moments,
+    shared,
     shares_of,
+    two_gradients,
     variances,
 )
 from uptack.multivariate.standardise import Frame
@@ -75,6 +77,29 @@ def test_a_row_adds_the_same_in_any_batch(loss):
             assert (bounded(of_rows(chosen[:, i : i + 1]), longest)[:, 0] == whole[:, i]).all()
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("b", WILD, ids=str)
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)
+def test_both_gradients_of_a_row_share_one_length(loss, b):
+    """Exactly, in integers: |v|² ≤ (Λ - ⌈|u|⌉)²."""
+    for s in (1e-70, 1.0, 1e70):
+        whole = shared(*model(loss).split_gradients(ROWS, b, s), 1.5)
+        assert (whole == np.rint(whole)).all()
+        for row in whole.T.astype(np.int64).tolist():
+            first, second = (sum(v * v for v in half) for half in (row[:3], row[3:]))
+            root = math.isqrt(first - 1) + 1 if first else 0
+            assert root <= LENGTH
+            assert second <= (LENGTH - root) ** 2
+
+
+def test_what_is_left_of_a_length_is_used():
+    first, second = np.array([[0.0, 0.5, 1.0, 3.0], [0.0] * 4]), np.array([[0.0] * 4, [9.0] * 4])
+    found = shared(first, second, 1.0) / LENGTH
+    assert np.abs(found - [[0, 0.5, 1, 1], [0] * 4, [0] * 4, [1, 0.5, 0, 0]]).max() < 1e-4
+    for i in range(4):
+        assert (shared(first[:, i : i + 1], second[:, i : i + 1], 1.0)[:, 0] == found[:, i] * LENGTH).all()
+
+
 def test_gross_errors_add_nothing_but_their_number():
     rows, b = model(LeastSquaresLoss()), np.zeros(3)
     calm, gross = np.array([[1.0], [2.0**-60], [2.0**60]]), np.array([[301.0], [0.0], [0.0]])
@@ -96,14 +121,16 @@ def test_shares_add_up_to_at_most_one():
 def test_sums_are_about_what_they_are_without_noise():
     x = RNG.normal(size=(5_000, 2))
     rows = sampled(np.column_stack([x, x[:, 0]]))
-    whole = Account.open("sums", 6000, entropy=SeededEntropy(1))
-    account = whole.part(Fraction(1, 6))
+    whole = Account.open("sums", 7000, entropy=SeededEntropy(1))
+    account = whole.part(Fraction(1, 7))
     moments = second_moments(rows, lambda b: b[:2], 10.0, 5_000, Allowance(account))
     assert np.abs(moments.matrix - x.T @ x / 5_000).max() < 0.01
     assert (
         np.abs(gradient(rows, lambda b: cut(b[:2], 2.0), 2.0, Allowance(account))[0] - cut(x.T, 2.0).sum(axis=1)).max()
         < 1
     )
+    near, far, _ = two_gradients(rows, lambda b: (b[:2] / 4, -b[:2] / 4), 20.0, Allowance(account))
+    assert np.abs(np.array([near, -far]) - x.sum(axis=0) / 4).max() < 1
     v, scale = variances(rows, lambda b: cut(b[:2], 2.0) ** 2, 4.0, 5_000, Allowance(account))
     assert np.abs(v - (cut(x.T, 2.0) ** 2).mean(axis=1)).max() < 20 * scale + 1e-4
     sizes = np.linalg.norm(x, axis=1)

@@ -154,9 +154,9 @@ def test_products_of_categories_are_bounded_before_they_are_made():
     assert len(widest.names) == 4095
     many = {"c0": range(100), "c1": range(50)}
     for text, levels in ((":".join(names), {}), ("c0:c1", {name: list(map(str, some)) for name, some in many.items()})):
-        with pytest.raises(ut.InvalidArgument, match=r"^formula must be of terms that have at most 4,096 columns"):
+        with pytest.raises(ut.InvalidArgument, match=r"^formula must be one whose terms have at most 4,096 columns"):
             ut.linear_regression(frame, formula=f"y ~ {text}", levels=levels, epsilon=1, delta=0 if levels else 1e-6)
-    with pytest.raises(ut.InvalidArgument, match=r"^formula must be of expressions that are nested up to 100 times"):
+    with pytest.raises(ut.InvalidArgument, match=r"^formula must be nested at most 100 levels deep"):
         read("y ~ {" + "-" * 200 + "x}")
 
 
@@ -174,7 +174,7 @@ def test_levels_are_found_for_a_tenth_of_epsilon(told):
     assert few.labels == ("intercept", "log(carat)", "cut[Good]", "cut[Ideal]")
     assert np.abs(few.value - [2, 3, 1, -1]).max() < 0.2
     assert (few.privacy.exact_epsilon, few.privacy.delta) == (2, 1e-6)
-    said = "levels of cut, found for ε = 0.2, δ = 1e-06 of the whole: Fair, Good, Ideal; others count as Fair"
+    said = "levels of cut were found for ε = 0.2, δ = 1e-06 of the whole: Fair, Good, Ideal; other values count as Fair"
     assert few.notes[0] == said
     assert said in few.summary()
     listing, count, *fit = few.loss.parts
@@ -222,7 +222,7 @@ def test_an_engine_makes_columns_and_dummies_itself(tmp_path, monkeypatch, other
 
 def test_what_levels_are_not_found_for():
     for by in ({"by": TABLE.flag, "groups": [True, False]}, {"by": TABLE.flag}):
-        with pytest.raises(ut.InvalidArgument, match="where there is by"):
+        with pytest.raises(ut.InvalidArgument, match="with by="):
             ut.linear_regression(TABLE, **FOUND, **by)
     for told in ({"formula": "price ~ x"}, {"formula": "price ~ cut", "levels": LEVELS}):
         assert ut.linear_regression(TABLE, **told, epsilon=1, delta=1e-6).privacy.delta == 0  # few columns: not used
@@ -259,7 +259,7 @@ def test_levels_are_declared_and_never_read():
     for wrong in (["Fair"], ["Fair", "Fair"], "Fair", ["Fair", None], 3, [1, 2], ["Fair", 1]):
         with pytest.raises(ut.InvalidArgument, match=r"^levels must be"):
             ut.linear_regression(TABLE, **told, levels={"cut": wrong})
-    with pytest.raises(ut.InvalidArgument, match="no formula"):
+    with pytest.raises(ut.InvalidArgument, match="without a formula"):
         ut.linear_regression(TABLE[["x"]], TABLE.price, epsilon=1, levels=LEVELS)
     x, _, public = designed("price ~ cut", diamonds(50), {"cut": ["Fair", "Good"]})
     assert public.names == ("cut[Good]",)

@@ -10,17 +10,18 @@ import pytest
 
 import uptack as ut
 from tests.helpers import sampled
-from uptack.account import Account
+from uptack.account import Account, observed_by
 from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.multivariate import private_sums as levels
 from uptack.multivariate import row_sums as steps
 from uptack.multivariate import standardise
 from uptack.multivariate.entrance import framed, sized
-from uptack.multivariate.private_sums import LENGTH, bounded, noisy_moments, noisy_total
+from uptack.multivariate.private_sums import LENGTH, TwoVectors, bounded, noisy_moments, noisy_total
 from uptack.multivariate.row_sums import BATCH, Squares, Vectors, lengths, products
 from uptack.multivariate.scatter import normal_size
 from uptack.multivariate.standardise import DROPPED, Frame, first_copy, number_of, scale_ends
-from uptack.noise import SeededEntropy
+from uptack.noise import Grid, SeededEntropy
+from uptack.privacy import loss
 
 HOSTILE = [0.0, -0.0, 1e-320, -1e-320, 5e-324, 1.0, -1.0, 1e150, -1e150, 2.0**200, 1e308, -1e308, np.inf, np.nan]
 
@@ -350,6 +351,42 @@ def test_noisy_sums_spend_what_they_say():
     assert noisy_total(np.array([5 * LENGTH, 0]), one).shape == (2,)
     assert noisy_moments(np.array([[5 * LENGTH**2, 0], [0, 0]], object), other).shape == (2, 2)
     assert sum(part.epsilon for part in account.spent) == 2
+
+
+def test_two_vectors_have_the_noise_of_one_each_and_cost_both_moves():
+    noise = TwoVectors(loss.Pure(Fraction(1)), Fraction(5), Grid(Fraction(1, 1024)))
+    value = [Fraction(v) for v in (7, 0, 0, -7)]
+    assert noise.price(value, [Fraction(v) for v in (4, 4, 0, -7)], [0] * 4) == pytest.approx(1)
+    assert noise.price(value, [Fraction(v) for v in (4, 4, 12, -2)], [0] * 4) == pytest.approx(1 + 13 / 5)
+    entropy = SeededEntropy(3)
+    off = np.array([noise.draw(value, entropy) for _ in range(400)]) / 1024 - [7, 0, 0, -7]
+    for half in (off[:, :2], off[:, 2:]):  # |v|/scale is Gamma(2): its mean is 2, and 1.4 with noise that is 30% less
+        assert abs(np.linalg.norm(half, axis=1).mean() / 5 - 2) < 0.3
+    assert abs(np.corrcoef(np.linalg.norm(off[:, :2], axis=1), np.linalg.norm(off[:, 2:], axis=1))[0, 1]) < 0.2
+
+
+@pytest.mark.parametrize("rho", [Fraction(0), Fraction(1, 8)])
+@pytest.mark.parametrize("apart", [1.0, 0.5])
+@pytest.mark.parametrize(("adjacency", "after"), [(ut.SUBSTITUTE, [[-1.0]]), (ut.ADD_REMOVE, np.empty((0, 1)))])
+def test_two_gradients_cost_what_was_paid_where_a_row_moves_farthest(rho, apart, adjacency, after):
+    """The row's length is in one of the vectors, or half of it in each. Only a whole one moves as far with δ."""
+    delta = Fraction(1, 10**6) if rho else Fraction(0)
+    seen = []
+
+    def watch(mechanism, value, draw):
+        seen.append((mechanism, value))
+        return draw()
+
+    for rows in ([[1.0]], after):
+        account = Account.open("sums", 4, delta, adjacency=adjacency, entropy=SeededEntropy(1))
+        with observed_by(watch):
+            part = levels.Allowance(account.allot(Fraction(4), delta), rho)
+            levels.two_gradients(sampled(rows), lambda batch: (apart * batch, (1 - apart) * batch), 1.0, part)
+    (mechanism, value), (same, other) = seen
+    assert same == mechanism
+    part = mechanism.price(value, other, [0] * len(value)) / float(mechanism.epsilon if rho else mechanism.loss.epsilon)
+    assert part <= 1 + 1e-9
+    assert part > (0.99 if apart == 1 or not rho else 0.49)
 
 
 # ------------------------------------------------------------------------------------------------------------- scatter

@@ -66,8 +66,8 @@ def complete_rows(columns: Columns, missing: str, classes: bool = False) -> Samp
         must, fix = "free of NaN and infinities", "Pass missing='drop': such rows then contribute nothing."
         if classes:
             must += ", and y of values that are no class"
-            fix = "Declare the classes that there are, as in classes=('no', 'yes'), or pass missing='drop'."
-        raise InvalidArgument("X and y", must, "some", f"{fix} Levels that are not declared are NaN, too.")
+            fix = "Declare the classes, as in classes=('no', 'yes'), or pass missing='drop'."
+        raise InvalidArgument("X and y", must, "some", f"{fix} Undeclared levels count as NaN too.")
     return Sample.of(rows)
 
 
@@ -76,10 +76,12 @@ def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
     given = [] if value is None else list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
     for one in given:
         if isinstance(one, str):
-            raise InvalidArgument("binary", "numbers of columns, where X has no names", repr(one), "Or pass a frame.")
+            raise InvalidArgument(
+                "binary", "column numbers, because X has no column names", repr(one), "Pass a data frame to use names."
+            )
     found = {checks.integer("binary", one, least=0) for one in given}
     if found and max(found) >= columns:
-        raise InvalidArgument("binary", f"numbers of columns, from 0 to {columns - 1}", max(found))
+        raise InvalidArgument("binary", f"column numbers from 0 to {columns - 1}", max(found))
     return tuple(sorted(found))
 
 

@@ -7,6 +7,8 @@
 - uuᵀ with |u| ≤ Λ moves Σuuᵀ by at most Λ² in the nuclear norm when a row comes or goes, and by 2Λ² when it is
   replaced: matrix Laplace noise;
 - u with |u| ≤ Λ moves Σu by at most Λ, or 2Λ, in length: Gamma noise;
+- u and v with |u| + |v| ≤ Λ move Σu and Σv by at most Λ, or 2Λ, in both lengths together: Gamma noise for each, of the
+  scale that one alone would have (`TwoVectors`);
 - numbers v_j ≥ 0 with Σ_j v_j ≤ Λ move Σv by at most Λ, or 2Λ, in the sum of absolute values: integer Laplace noise for
   each.
 
@@ -234,6 +236,65 @@ def gradient(rows: Sample, vectors: OfRows, longest: float, part: Allowance) -> 
         return part.gaussian(total, LENGTH, (1,) * total.size, False) * longest, part.vector_noise(1) * longest
     scale = moved(part.account) / float(part.account.epsilon) * longest
     return noisy_total(total, part.account) * longest, scale * math.sqrt(total.size + 1)
+
+
+@dataclass(frozen=True)
+class TwoVectors(Mechanism[Sequence[Fraction], Sequence[int]]):
+    """Two vectors, one after the other, with independent noise of density e^(-|v|/scale) each.
+
+    **Theorem.** Where they move by at most ε·scale in both lengths together, a draw is ε-private. *Proof.* Densities
+    multiply: their ratio is at most e^((|Δu| + |Δv|)/scale). ∎ So what a row leaves of its length in one vector is free
+    in the other.
+    """
+
+    loss: loss.Pure
+    scale: Fraction
+    grid: Grid
+
+    def halves(self, value: Sequence[Fraction]) -> tuple[NormMechanism, Sequence[Fraction], Sequence[Fraction]]:
+        """What draws each, and both."""
+        d = len(value) // 2
+        return NormMechanism(self.loss, L2Ball(d), self.scale, self.grid), value[:d], value[d:]
+
+    def draw(self, value: Sequence[Fraction], entropy: Entropy) -> Sequence[int]:
+        """Both with noise, in steps of the grid."""
+        each, first, second = self.halves(value)
+        return [*each.draw(first, entropy), *each.draw(second, entropy)]
+
+    def price(self, value: Sequence[Fraction], other: Sequence[Fraction], output: Sequence[int]) -> float:
+        """The sum of both."""
+        each, *before = self.halves(value)
+        after, d = self.halves(other)[1:], len(value) // 2
+        return sum(each.price(a, b, out) for a, b, out in zip(before, after, (output[:d], output[d:]), strict=True))
+
+
+def shared(first: Floats, second: Floats, longest: float) -> Floats:
+    """Two vectors of integers for each row, near Λ/longest times those given, with |u| + |v| ≤ Λ.
+
+    The first is as `bounded` has it. The second is cut to what is left. ⌈|u|⌉ is exact: |u|² is a whole number that
+    floats have, below 2^37, and no root of one is so near to the next whole number that it is rounded there.
+    """
+    u = bounded(first, longest)
+    left = LENGTH - np.ceil(lengths(u))
+    near = second * ((LENGTH - len(second)) / longest)
+    near = np.rint(near * np.minimum(1.0, np.maximum(left - len(near), 0.0) / np.maximum(lengths(near), 1e-300)))
+    return np.vstack([u, np.where(squares(near) <= left**2, near, 0.0)])
+
+
+def two_gradients(
+    rows: Sample, vectors: Callable[[Floats], tuple[Floats, Floats]], longest: float, part: Allowance
+) -> tuple[Floats, Floats, float]:
+    """Σu and Σv for vectors that share a length, and the standard deviation of the noise of a coordinate."""
+    (total,) = rows.sums(lambda batch: [Vectors(shared(*vectors(batch), longest))])
+    d = total.size // 2
+    if part.rho:
+        found = part.gaussian(total, LENGTH, (1,) * total.size, False) * longest
+        return found[:d], found[d:], part.vector_noise(1) * longest
+    scale = moved(part.account) * LENGTH / part.account.epsilon
+    noise = TwoVectors(loss.Pure(part.account.epsilon), scale, Grid.finer_than(scale, FINE))
+    drawn = part.account.draw(noise, [Fraction(v) for v in np.asarray(total, object)])
+    found = noise.grid.points(drawn) / LENGTH * longest
+    return found[:d], found[d:], part.vector_noise(d) * longest
 
 
 def variances(rows: Sample, parts: OfRows, most: float, n: float, part: Allowance) -> tuple[Floats, float]:

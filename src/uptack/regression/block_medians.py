@@ -201,7 +201,7 @@ SPREAD_SHARE = Fraction(1, 3)
 SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(20, 5, -1))
 """ScoredBoxes for a standard error: one part in a hundred is precise enough."""
 
-TELLING = "columns that are neither rare nor constant nor nearly combinations of others"
+TELLING = "columns that vary in more rows and are less collinear"
 
 
 def medians_with_errors(estimates: Floats, question: Question, advice: Advice) -> Outcome[Floats]:

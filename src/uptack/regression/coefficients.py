@@ -149,7 +149,7 @@ class LinearErrors:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
         count, error = self.gross
-        far = "with a value 300 units or more from the centre of its column"
+        far = "with a value more than about 300 standard deviations from its column's centre"
         if count > 2 * error:
             gross = f"about {count:,.0f} rows were left out as gross errors, {far} (standard error {error:,.0f})"
         else:
@@ -157,7 +157,7 @@ class LinearErrors:
         notes = [f"estimates {self.target}", gross]
         if self.unresolved:
             many = "1 coefficient is" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients are"
-            notes.append(f"{many} not resolved: columns nearly follow from others, or vary in too few rows")
+            notes.append(f"{many} not resolved: columns are nearly collinear, or vary in too few rows")
         return tuple(notes)
 
 

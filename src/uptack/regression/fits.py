@@ -34,7 +34,7 @@ from uptack.regression.formulas import FORMULA_DESIGN, DesignColumns, Draft, des
 from uptack.regression.formulas.grammar import MOST
 from uptack.regression.losses import RegressionLoss
 from uptack.regression.solver import Fit, FitBudget, FitProblem, solve
-from uptack.regression.tuning import AMPLE, COLUMN_ROWS, OTHER_ROWS, USELESS
+from uptack.regression.tuning import AMPLE, UNIT_ROWS, USELESS
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Promises
 from uptack.table.exact_sum import Floats
@@ -103,7 +103,7 @@ class FitRequest:
         """The least n with a fit of so many columns: units are right, and noise does not cover the scatter matrix."""
         drawn, d = columns + (not self.loss.binary) - len(self.design.binary), columns + 2
         budget = self.budget(columns, account)
-        units = math.ceil((COLUMN_ROWS * drawn + OTHER_ROWS) * account.rows / budget.draw("units").epsilon)
+        units = math.ceil(UNIT_ROWS * (drawn + 2) * account.rows / budget.draw("units").epsilon)
         return max(units, math.ceil(EDGE * d**2 * budget.sum("scatter").matrix_noise(d) / USELESS))
 
     def budget(self, columns: int, account: Account) -> FitBudget:
@@ -232,7 +232,7 @@ def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool
     if not fit.converged(request.loss):
         return f"a fit that converges (the last step changed predictors by {fit.moved:.2g})"
     if fit.hidden[lead:].all():
-        return "columns that vary more, or follow less from each other"
+        return "columns that vary more or are less collinear"
     unit = float(frame.units[-1]) if request.loss.scaled else 1.0
     units = np.append(np.full(lead, unit), unit / frame.units[:-1])
     variance = fit.sampling + fit.private + fit.other

@@ -250,7 +250,7 @@ def _check_errors(ask: _ShortcutRequest, question: Question) -> None:
     if ask.errors and question.method != "inverse":
         raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
     if ask.errors and ask.round:
-        fix = "Take linear_regression, which has standard errors and round coordinates."
+        fix = "Use linear_regression, which has standard errors and handles correlated columns."
         raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
 
 

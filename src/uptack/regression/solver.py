@@ -6,7 +6,8 @@
    that is cut counts less in both alike, so the step is whole. One more coordinate counts gross errors.
 4. Where curvatures differ between rows, the *Hessian* Σκ·zzᵀ again.
 5. A Newton step by the *gradient* Σ w²·z·ψ, in which each row's part is cut to the length T; two where the Hessian was
-   measured again. Two private quantiles of lengths say how far out in their tail T is.
+   measured again. Two private quantiles of lengths say how far out in their tail T is. With the last one comes, for
+   the same price, what the weights w² left of the gradients: `last_newton`.
 6. *Variances* Σ(eⱼᵀg)² in the direction of each coefficient: standard errors.
 
 The gradient of a row is clipped by its length, and not its predictors and its residual apart. For normal rows the
@@ -41,11 +42,14 @@ from uptack.multivariate.private_sums import (
     EDGE,
     NEAR_SIZES,
     NEXT_SIZES,
+    SIZES,
     Allowance,
     NoisyMatrix,
+    SizeLevels,
     far_quantiles,
     gradient,
     second_moments,
+    two_gradients,
     variances,
 )
 from uptack.multivariate.row_sums import Sample, lengths, products
@@ -135,8 +139,13 @@ class FitRows:
 
     def gradients(self, batch: Floats, b: Floats, s: float) -> Floats:
         """w²·z·ψ."""
+        return self.split_gradients(batch, b, s)[0]
+
+    def split_gradients(self, batch: Floats, b: Floats, s: float) -> tuple[Floats, Floats]:
+        """w²·z·ψ, and what that leaves of z·ψ."""
         predictors, z, y, _ = self._split(batch)
-        return np.asarray(z * (self.loss.score(y, products(b[None], z)[0], s) * self._squared(predictors)))
+        score, squared = self.loss.score(y, products(b[None], z)[0], s), self._squared(predictors)
+        return np.asarray(z * (score * squared)), np.asarray(z * (score * (1 - squared)))
 
 
 def _informed(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
@@ -148,8 +157,19 @@ def cut(vectors: Floats, longest: float) -> Floats:
     return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(lengths(vectors), 1e-300)))
 
 
+def wider(length: float, mean: float, noise: float) -> float:
+    """Where to cut the rows of a matrix with this mean eigenvalue and noise: there, or farther out where that is free.
+
+    `noise` is the deviation of an entry, of rows of length 1, times the number of lines.
+    """
+    return math.sqrt(max(length**2, tuning.WIDER * mean / (EDGE * noise)))
+
+
 SUMS = ("scatter", "equations", "hessian", "second", "last", "variances")
 """Steps that are sums of vectors or matrices. The others are draws by inverse sensitivity."""
+
+SMALL_STEPS = ("centres", "radii", "near", "variances", "spread", "radius")
+"""Steps that get a small share each."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +189,8 @@ class FitBudget:
     def of(loss: RegressionLoss, coefficients: int, account: Account) -> FitBudget:
         """That of a loss. δ is used where it makes the last gradient less noisy, which public numbers say."""
         unused = {*(() if loss.near else ("spread",)), *(() if loss.curved else ("radius", "hessian", "second"))}
-        shares = {step: share for step, share in tuning.SHARES.items() if step not in unused}
+        steps = tuning.SHARES | dict.fromkeys(SMALL_STEPS, tuning.SMALL)
+        shares = {step: share for step, share in steps.items() if step not in unused}
         shares["last"] = 1 - sum(shares.values(), Fraction(0))
         pure = FitBudget(account, shares)
         if not account.delta:
@@ -210,10 +231,10 @@ class FitProblem:
     n: float
     budget: FitBudget
 
-    def rank(self, step: str, least: float, most: float, rank: float = tuning.RANK[0]) -> float:
+    def rank(self, step: str, least: float, most: float) -> float:
         """How many rows are beyond a quantile at this step: at least so many, at most such a part of all."""
         part = self.budget.draw(step)
-        return min(max(rank * part.rows / float(part.epsilon), least), most * self.n)
+        return min(max(tuning.RANK * part.rows / float(part.epsilon), least), most * self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +254,12 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Eigenvalues as they are used, which of them noise hides, the deviation of an entry, the information there, and
-    the part of the rows that are cut.
+    """Eigenvalues as they are used, what they would be of rows that are not cut, which of them noise hides, the
+    deviation of an entry, the information there, and the part of the rows that are cut.
     """
 
     values: Floats
+    whole: float
     hidden: Flags
     entry: float
     information: float
@@ -316,12 +338,15 @@ class FitState:
 
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
-    """The step that a gradient asks for, the part of it that was made, the deviation of its noise, and its clip."""
+    """The step that a gradient asks for, the part of it that was made, the deviation of its noise, and its clip; and
+    how much farther rows with less weight would go.
+    """
 
     change: Floats
     part: float
     noise: float
     clip: float
+    far: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,11 +382,11 @@ def solve(problem: FitProblem, show: Show) -> Fit:
     if problem.loss.curved:
         state = measure_hessian(problem, spread(problem, state))
     show("Newton steps")
-    tail = measure_tail(problem, state)
+    near = near_length(problem, state)
     if problem.loss.curved:
-        state, _ = newton(problem, state, tail, "second")
-    before = state
-    state, step = newton(problem, state, tail, "last")
+        state = newton(problem, state, near * math.pow(tuning.NEARER, tuning.HILL))  # about the far one, or beyond
+    before, tail = state, measure_tail(problem, state, near)
+    state, step = last_newton(problem, state, tail)
     show("standard errors")
     return finish(problem, before, state, step, tail, gross)
 
@@ -371,8 +396,7 @@ def begin(problem: FitProblem) -> FitState:
     frame, loss, d, first = problem.frame, problem.loss, problem.frame.width, int(not problem.intercept)
     rows = FitRows(frame, first, loss, np.eye(d - 1 - first))
     part = problem.budget.sum("scatter")
-    spare = tuning.LONG_ROWS / (EDGE * d**2 * part.matrix_noise(d, problem.n))
-    longest = math.sqrt(d * min(max(spare, 1.0), tuning.LONGEST))
+    longest = wider(math.sqrt(d), 1.0, d * part.matrix_noise(d, problem.n))
     found = second_moments(problem.rows, rows.scatter, longest, problem.n, part)
     values, axes, _ = spectrum(found, d - 1)
     matrix = found.matrix.copy()
@@ -381,7 +405,7 @@ def begin(problem: FitProblem) -> FitState:
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
     start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
-    hessian = Hessian(values, np.zeros(values.size, bool), 0.0, 1.0, 0.0)
+    hessian = Hessian(values, 1.0, np.zeros(values.size, bool), 0.0, 1.0, 0.0)
     return FitState(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
 
 
@@ -400,7 +424,7 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     """
     n, p, rows, budget, loss = problem.n, state.b.size, problem.rows, problem.budget, problem.loss
     noise = budget.sum("equations").matrix_noise(p + 2, n)
-    beyond = problem.rank("radii", p * (p + 1) * noise * n / 2, 0.125, tuning.RANK[1])
+    beyond = problem.rank("radii", p * (p + 1) * noise * n / 2, 0.125)
     usual, least = math.sqrt(p * state.information), loss.far_score(state.start.rest, state.s)
 
     def sizes(batch: Floats) -> list[Floats]:
@@ -409,16 +433,15 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     radius, score = far_quantiles(rows, sizes, beyond / n, budget.draw("radii"), (usual, least), NEAR_SIZES)
     score = max(score, least)
     balance = tuning.BALANCE * radius / score
-    squared = tuning.BOTH * radius**2
-    squared *= min(max(tuning.WIDER * state.information / (EDGE * (p + 2) * noise * squared), 1.0), tuning.WIDEST)
-    longest = math.sqrt(squared)
+    longest = wider(radius * math.hypot(1, tuning.BALANCE), state.information, (p + 2) * noise)
     found = second_moments(
         rows, lambda batch: state.model.equations(batch, state.b, state.s, balance, longest),
         longest, n, budget.sum("equations"),
     )  # fmt: skip
-    gross = float(found.matrix[-1, -1]) * n / squared, found.entry * math.sqrt(2) * n / squared
+    gross = float(found.matrix[-1, -1]) * n / longest**2, found.entry * math.sqrt(2) * n / longest**2
     values, axes, hidden = spectrum(found, p)
-    hessian = Hessian(values * loss.typical, hidden, found.entry * loss.typical, state.information, beyond / n)
+    typical, information = loss.typical, state.information
+    hessian = Hessian(values * typical, information * typical, hidden, found.entry * typical, information, beyond / n)
     change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
     off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
     weights = RowWeights(state.model.coordinates, state.b, longest)
@@ -434,48 +457,79 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
     part = budget.draw("radius")
     (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], beyond / n, part, (anchor,))
-    squared = radius**2
-    squared *= min(max(tuning.WIDER * state.steeper / (EDGE * p * noise * squared), 1.0), tuning.WIDEST)
-    model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, math.sqrt(squared)))
+    longest = wider(radius, state.steeper, p * noise)
+    model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, longest))
     found = second_moments(
         rows, lambda batch: model.curved(batch, state.b, state.s),
-        math.sqrt(squared), n, budget.sum("hessian"),
+        longest, n, budget.sum("hessian"),
     )  # fmt: skip
     values, axes, hidden = spectrum(found, p)
-    hessian = Hessian(values, hidden, found.entry, state.information, beyond / n)
+    hessian = Hessian(values, state.steeper, hidden, found.entry, state.information, beyond / n)
     return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
 
 
-def measure_tail(problem: FitProblem, state: FitState) -> Tail:
-    """Two far quantiles of the lengths of gradients."""
-    n, p, budget = problem.n, state.b.size, problem.budget
-    least = tuning.TAIL_ROWS * budget.sum("last").vector_noise(p) * math.sqrt(p)
-    beyond = problem.rank("far", least, 1 / 12)
+def gradient_length(
+    problem: FitProblem, state: FitState, step: str, rows: float, anchor: float, levels: SizeLevels = SIZES
+) -> float:
+    """A length that the gradients of so many rows exceed."""
 
     def sizes(batch: Floats) -> list[Floats]:
         return [lengths(state.gradients(batch))]
 
-    share = tuning.NEARER * beyond / n
-    (near,) = far_quantiles(problem.rows, sizes, share, budget.draw("near"), (math.sqrt(p),))
-    (far,) = far_quantiles(problem.rows, sizes, beyond / n, budget.draw("far"), (near,), NEXT_SIZES)
-    return Tail(near, far, beyond)
+    (found,) = far_quantiles(problem.rows, sizes, rows / problem.n, problem.budget.draw(step), (anchor,), levels)
+    return found
 
 
-def clip(problem: FitProblem, tail: Tail, p: int, step: str) -> float:
+def near_length(problem: FitProblem, state: FitState) -> float:
+    """The near quantile of the lengths of gradients."""
+    rows = tuning.NEARER * problem.rank("far", 0.0, 1 / 12)
+    return gradient_length(problem, state, "near", rows, math.sqrt(state.b.size))
+
+
+def measure_tail(problem: FitProblem, state: FitState, near: float) -> Tail:
+    """Where the tail of the lengths of gradients ends, at the last b: a step may have made it longer."""
+    beyond = problem.rank("far", 0.0, 1 / 12)
+    return Tail(near, gradient_length(problem, state, "far", beyond, near, NEXT_SIZES), beyond)
+
+
+def clip(problem: FitProblem, tail: Tail, p: int) -> float:
     """Where noise, and what clipping loses if some of those rows agree, are least together."""
-    n, noise = problem.n, problem.budget.sum(step).vector_noise(p, problem.n)
+    n, noise = problem.n, problem.budget.sum("last").vector_noise(p, problem.n)
     agree = max(1.0, math.sqrt(p) / 2)  # rows in p directions agree in about 1/√p of their length
     beyond = agree * n * noise * math.sqrt(p * tail.far / tail.excess)
-    quiet = tuning.QUIET / (math.sqrt(n) * noise) * tail.near / (tuning.NORMAL * math.sqrt(p))
-    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near, min(quiet, 3 * tail.far))
+    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near)
 
 
-def newton(problem: FitProblem, state: FitState, tail: Tail, at: str) -> tuple[FitState, NewtonStep]:
+def newton(problem: FitProblem, state: FitState, longest: float) -> FitState:
     """A step by a gradient of clipped rows, for a Hessian that was 1."""
-    longest, rows = clip(problem, tail, state.b.size, at), problem.n * state.steeper
-    total, deviation = gradient(problem.rows, state.gradients, longest, problem.budget.sum(at))
+    rows = problem.n * state.steeper
+    total, deviation = gradient(problem.rows, state.gradients, longest, problem.budget.sum("second"))
     change, noise = total / rows, deviation / rows
-    step = NewtonStep(change, part_kept(change, noise * math.sqrt(change.size)), noise, longest)
+    return state.stepped(part_kept(change, noise * math.sqrt(change.size)) * change)
+
+
+def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitState, NewtonStep]:
+    """The last step, and how far it would go on if all rows had their full weight.
+
+    A step by weighted rows is whole, since the Hessian has the same weights. Where the model is wrong, it ends where
+    these weights say. So what they leave of the gradients is summed as well, in what is left of the clip of each row.
+    Were the model right, that sum would be (M - 1)·step, for the Hessian M of rows that are not cut. What lies outside
+    of all between 0 and that, by more than its noise, counts in the error. What is left is clipped too, so it counts as
+    if it had the heaviest tail that is assumed, in which rows beyond a length are 1/(1 - `HILL`) times as long on
+    average. It does not correct the step: M is known from the scatter matrix, roughly, and of columns that are 0 in
+    most rows it is several times too small.
+    """
+    p = state.b.size
+    longest, rows = clip(problem, tail, p), problem.n * state.steeper
+    near, far, deviation = two_gradients(
+        problem.rows, lambda batch: state.model.split_gradients(batch, state.b, state.s),
+        longest, problem.budget.sum("last"),
+    )  # fmt: skip
+    change, left, noise = near / rows, far / rows, deviation / rows
+    expected = np.maximum(state.hessian.whole / state.hessian.values - 1, 0.0) * change
+    beyond = left - np.clip(left, np.minimum(expected, 0.0), np.maximum(expected, 0.0))
+    beyond *= math.sqrt(max(0.0, 1 - p * noise**2 / max(float(beyond @ beyond), 1e-300))) / (1 - tuning.HILL)
+    step = NewtonStep(change, part_kept(change, noise * math.sqrt(p)), noise, longest, beyond)
     return state.stepped(step.part * change), step
 
 
@@ -529,6 +583,7 @@ def finish(
     missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
     short = tuning.SHORT * change[hessian.hidden]  # eigenvalues that noise hides are smaller than the floor
     missing += lines[:, hessian.hidden] ** 2 @ short**2
+    missing += (lines @ step.far) ** 2
     lost = tuning.LOST / p * (tail.lost(step.clip) / n) ** 2
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:

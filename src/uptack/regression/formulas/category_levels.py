@@ -40,11 +40,11 @@ def two_classes(classes: Any) -> Classes:
     both = {canonical(one) for one in given} if plain else set()
     if len(given) != 2 or len(both) != 2 or None in both:
         fix = (
-            "Of more than two, each can be fitted against the others: y == 'a' is True or False."
+            "For more than two classes, fit each against the others: y == 'a' is a column of truth values."
             if len(both) > 2
             else ""
         )
-        raise InvalidArgument("classes", "two values that differ, as in (0, 1)", checks.outline(classes), fix)
+        raise InvalidArgument("classes", "two different values, as in (0, 1)", checks.outline(classes), fix)
     if any(isinstance(one, int | float | np.integer | np.floating) and not -WHOLE < one < WHOLE for one in given):
         raise InvalidArgument("classes", "numbers below 2^53, which floats tell apart", checks.outline(classes))
     return given[0], given[1]
@@ -146,5 +146,5 @@ def find_levels(column: str, counts: Counts, kind: Kind, account: Account) -> tu
 def _said(column: str, levels: CategoryLevels, account: Account) -> str:
     price = f"ε = {float(account.epsilon):.3g}, δ = {float(account.delta):.3g} of the whole"
     which = ", ".join(label(one) for one in levels.labels) or "none"
-    rest = "" if levels.others == "own" or not levels.values else f"; others count as {label(levels.values[0])}"
-    return f"levels of {label(column)}, found for {price}: {which}{rest}"
+    rest = "" if levels.others == "own" or not levels.values else f"; other values count as {label(levels.values[0])}"
+    return f"levels of {label(column)} were found for {price}: {which}{rest}"

@@ -43,10 +43,10 @@ def of_data(data: Any) -> Named:
         return Named(data, {}, frozenset())
     columns = list(data.items()) if isinstance(data, Mapping) else entrance.frame(data)
     if columns is None:
-        raise InvalidArgument("X", "a frame, or columns by name, where there is a formula", checks.outline(data))
+        raise InvalidArgument("X", "a data frame, or columns by name, if there is a formula", checks.outline(data))
     fields = {str(name): field(f"X[{name!r}]", part) for name, part in columns}
     if len({one.size for one in fields.values()}) > 1:
-        raise InvalidArgument("X", "columns of equal length", "columns of several lengths")
+        raise InvalidArgument("X", "columns of equal length", "columns of different lengths")
     enums = {str(name): tuple(part.dtype.categories) for name, part in columns if _is_enum(part)}
     return Named(MemoryTable.of(fields), enums, frozenset(name for name, one in fields.items() if one.categories))
 
@@ -185,7 +185,7 @@ def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None
     for name, kind in zip(names, kinds, strict=True):
         if kind == "text":
             fix = f'A formula makes dummies of categories: formula="y ~ {_written(name)}", levels={{{name!r}: [...]}}. '
-            fix += "Texts that are numbers are to be converted first."
+            fix += "Convert texts that hold numbers first."
             raise InvalidArgument(f"X[{name!r}]", "a column of numbers", "a column of texts or categories", fix)
     flags = {place for place, kind in enumerate(kinds) if kind == "boolean"}
     return names, tuple(sorted(flags | {*numbered(binary, names)}))
@@ -213,7 +213,7 @@ def numbered(binary: Any, names: Sequence[str]) -> tuple[int, ...]:
             raise InvalidArgument("binary", "a number where several columns have one name", repr(one))
         found.add(names.index(one) if isinstance(one, str) else checks.integer("binary", one, least=0))
     if found and max(found) >= len(names):
-        must = f"numbers of columns, from 0 to {len(names) - 1}, or their names"
+        must = f"column numbers from 0 to {len(names) - 1}, or their names"
         raise InvalidArgument("binary", must, max(found))
     return tuple(sorted(found))
 
@@ -246,7 +246,7 @@ class DesignColumns:
 
 
 SINCE = "Make it a number first: the days since a public date."
-CLASSES = "As a response of two classes it is one of logistic_regression."
+CLASSES = "For a response of two classes use logistic_regression."
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,18 +391,16 @@ def _check_width(formula: Formula, levels: Mapping[str, int]) -> None:
     """Refuses products of more categories than X can have columns for, before any is made. Two levels are the least."""
     products = (math.prod(levels.get(factor.column, 1) for factor in term) for term in formula.terms)
     if sum(products) > MOST:
-        must = f"of terms that have at most {MOST:,} columns, with those of all levels"
+        must = f"one whose terms have at most {MOST:,} columns, counting each level"
         raise InvalidArgument("formula", must, "more", FEWER)
 
 
-def _check_kinds(names: Iterable[str], kinds: Mapping[str, Kind], fix: str = "C({}) is its categories.") -> None:
+def _check_kinds(names: Iterable[str], kinds: Mapping[str, Kind], fix: str = "C({}) treats it as categorical.") -> None:
     """Refuses what is no column of numbers, by its kind."""
     for name in names:
         if (kind := kinds[name]) not in NUMERIC:
             how = SINCE if kind in ("time", "duration") else fix.format(name)
-            raise InvalidArgument(
-                "formula", "of columns of numbers but for categories", f"{name!r} of type {kind}", how
-            )
+            raise InvalidArgument("formula", "one of numeric and categorical columns", f"{name!r} of type {kind}", how)
 
 
 def designed(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Columns, Column, DesignColumns]:
@@ -426,7 +424,7 @@ def _check_closed(draft: Draft, found: bool, by: bool = False, told: Any = None)
         name = draft.open[0]
         fix = f"Pass levels={{{name!r}: [...]}} (--levels {name}=A,B)"
         fix += "." if by else ", or delta, such as 1e-6, to find those with enough rows for a part of epsilon."
-        where = " where there is by" if by else ""
+        where = " with by=" if by else ""
         must = f"given for the categories of {name!r}{where}"
         got = f"some of {', '.join(map(repr, told))}" if told else "none"
         raise InvalidArgument("levels", must, got, f"{fix} They are not read off the rows.")
@@ -444,18 +442,18 @@ def entered(
     y = arguments[1] if len(arguments) > 1 else given.get("y")
     if given.get("formula") is None or isinstance(given["formula"], DesignColumns):
         if given.get("levels") is not None:
-            raise InvalidArgument("levels", "left out where there is no formula", "some")
+            raise InvalidArgument("levels", "left out without a formula", "some")
         if y is None:
             fix = 'Or name it in a formula, as in formula="price ~ carat".'
-            raise InvalidArgument("y", "given where there is no formula", "nothing", fix)
+            raise InvalidArgument("y", "given without a formula", "nothing", fix)
         if classes is None:
             check_response(y)
         known = None if given.get("formula") else named(x, given.get("binary"))
         return arguments, given if known is None else {**given, "formula": DesignColumns(*known, intercept=True)}
     if y is not None:
-        raise InvalidArgument("y", "left out where there is a formula", "some", "The formula names it.")
+        raise InvalidArgument("y", "left out with a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
-        raise InvalidArgument("binary", "left out where there is a formula", "some", "Dummies are declared by it.")
+        raise InvalidArgument("binary", "left out with a formula", "some", "Dummies are declared by it.")
     draft = replace(drafted(given["formula"], x, given.get("levels")), classes=classes)
     _check_kinds([] if classes else draft.formula.response.columns, draft.table.kinds, CLASSES)
     _check_closed(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
@@ -475,7 +473,7 @@ class FormulaReads(Reads):
             return names
         found = tuple(read(given["formula"]).columns)
         if names and names != found:
-            raise InvalidArgument("columns", "left out where there is a formula", ", ".join(map(repr, names)))
+            raise InvalidArgument("columns", "left out with a formula", ", ".join(map(repr, names)))
         return found
 
     def predictors(self, names: Names, given: Given, kinds: Mapping[str, str]) -> Names:

@@ -73,16 +73,14 @@ def _written(found: re.Match[str]) -> str:
 
 
 SHAPE = "a formula such as 'price ~ log(carat) + C(cut) + x:y'"
-CURVES = "It learns from all rows. Write powers out, as in x + I(x**2), or make columns of your own."
-SHIFTS = (
-    "It learns from all rows. Take public numbers, as in I((x - 40)/10), or x as it is: no fit depends on its units."
-)
-FIRST = "Levels are declared with levels={...}, and the first of them is the one that others are compared with."
+CURVES = "It depends on all rows. Write powers out, as in x + I(x**2), or add columns to the data."
+SHIFTS = "It depends on all rows. Use public numbers, as in I((x - 40)/10), or x itself: no fit depends on its units."
+FIRST = "Declare levels with levels={...}. The first one is the reference level."
 INSTEAD = {
     **dict.fromkeys(("poly", "bs", "cr", "cs", "cc", "te", "ns", "spline"), CURVES),
     **dict.fromkeys(("center", "scale", "standardize", "Center", "Standardize"), SHIFTS),
-    "Q": "A name that is no word is written in backticks, as in `my col`.",
-    "log": "It has one argument; log2 and log10 have other bases.",
+    "Q": "Put names with spaces or symbols in backticks, as in `my col`.",
+    "log": "It takes one argument. For other bases use log2 or log10.",
     "offset": "In a linear fit, subtract it from the response, as in I(y - x) ~ z.",
     **dict.fromkeys(("hashed", "Treatment", "Sum", "contr.treatment", "contr.sum"), FIRST),
 }
@@ -91,22 +89,24 @@ INSTEAD = {
 
 def refuse_call(name: str, allowed: str) -> InvalidArgument:
     """A function that is not one of single rows, by its name."""
-    return InvalidArgument("formula", "made of functions of single rows", repr(name), INSTEAD.get(name, allowed))
+    return InvalidArgument(
+        "formula", "made of functions that use one row at a time", repr(name), INSTEAD.get(name, allowed)
+    )
 
 
 def refuse_part(tree: ast.AST, text: str, allowed: str) -> InvalidArgument:
     """A part of an expression that is none of the operators that there are."""
     fix = allowed
     if isinstance(tree, ast.Compare | ast.BoolOp) or (isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)):
-        fix = "Make a column of truth values of it first, and name that one."
+        fix = "Add a column of truth values to the data, and name it here."
     elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitXor):
-        fix = "A power is written **, as in I(x**2)."
-    return InvalidArgument("formula", "made of functions of single rows", repr(text), fix)
+        fix = "Write powers with **, as in I(x**2)."
+    return InvalidArgument("formula", "made of functions that use one row at a time", repr(text), fix)
 
 
 def refuse_category(text: str) -> InvalidArgument:
     """C() of something else than a column."""
-    return InvalidArgument("formula", "with C() of one column", text, FIRST)
+    return InvalidArgument("formula", "a formula with one column in each C()", text, FIRST)
 
 
 def refuse_shape(text: object, found: Any, said: str = "") -> InvalidArgument:
@@ -123,29 +123,29 @@ def _reason(text: object, found: Any) -> str:
     """What is missing, or too much."""
     if found is None:
         dot = isinstance(text, str) and text.replace(" ", "").endswith(("~.", "+."))
-        return "Name all columns in place of the dot." if dot else ""
+        return "Name all columns instead of the dot." if dot else ""
     sides = getattr(found, "lhs", None)
     if sides is None:
-        return "There is no response: it stands before ~."
+        return "Put the response before ~."
     if len(list(sides)) != 1 or len(next(iter(sides)).factors) != 1:
         return "There must be one response: a column, or a function of columns in I()."
     if not all(hasattr(term, "factors") for term in found.rhs):
-        return "There is no | here: all predictors are in one sum."
-    return "There is no predictor. Of a response alone there are mean, median and proportion."
+        return "'|' is not supported: join all predictors with +."
+    return "Add a predictor. For a response alone use mean, median or proportion."
 
 
 def refuse_response(name: str) -> InvalidArgument:
     """C() of the response."""
-    fix = "Two classes are a response by the name alone in logistic_regression, with classes=('no', 'yes')."
-    return InvalidArgument("formula", "with a response of numbers", f"C({name})", fix)
+    fix = "For two classes use logistic_regression, with the column itself as the response and classes=('no', 'yes')."
+    return InvalidArgument("formula", "a formula with a numeric response", f"C({name})", fix)
 
 
 def refuse_column(name: str, columns: Iterable[str]) -> InvalidArgument:
     """A column that does not exist."""
     names = list(columns)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, names))}."
-    return InvalidArgument("formula", "of columns that there are", repr(name), fix)
+    fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"The columns are {', '.join(map(repr, names))}."
+    return InvalidArgument("formula", "made of columns of the table", repr(name), fix)
 
 
 T = TypeVar("T")
@@ -159,7 +159,7 @@ OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Pow: elementary.power, ast.USub: np.negative, ast.UAdd: np.positive,
 }  # fmt: skip
 CATEGORY = "C"
-ALLOWED = f"Row by row there are {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
+ALLOWED = f"Supported: {', '.join(FUNCTIONS)}, + - * / **, and C() for categories."
 
 MOST = 1 << 12
 """Terms that a formula may have before equal ones are found, and columns that declared levels may make of them."""
@@ -172,7 +172,7 @@ DEEPEST = 100
 LONGEST = 1 << 17
 """Characters of a formula."""
 FEWER = (
-    "Name the terms that you need, as in a + b + a:b, or take a low power, as in (a + b)**2; I(x**9) is a power of x."
+    "Name the terms that you need, as in a + b + a:b, or use a low power, as in (a + b)**2; I(x**9) is a power of x."
 )
 
 
@@ -250,7 +250,7 @@ def read(text: object) -> Formula:
     if not products:
         raise refuse_shape(text, formula)
     if (target,) in products:
-        raise InvalidArgument("formula", "of other predictors than the response", repr(target.text))
+        raise InvalidArgument("formula", "a formula whose predictors do not include the response", repr(target.text))
     found = Formula(target, products, len(products) < len(terms))
     if not found.columns:
         raise InvalidArgument("formula", "of columns", checks.describe(text))
@@ -358,7 +358,7 @@ def _factor(part: Any) -> FormulaFactor:
     except SyntaxError:
         tree = None
     if tree is None:
-        raise InvalidArgument("formula", "of expressions that can be read", repr(text))
+        raise InvalidArgument("formula", "made of valid expressions", repr(text))
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
         if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
             return FormulaFactor(text, unescape_name(tree.args[0].id), category=True)
@@ -375,7 +375,7 @@ def _tree(text: str) -> ast.expr:
 def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
     """Refuses whatever is not computed row by row, by its name."""
     if depth > DEEPEST:
-        raise InvalidArgument("formula", f"of expressions that are nested up to {DEEPEST} times", "more")
+        raise InvalidArgument("formula", f"nested at most {DEEPEST} levels deep", "more")
     if isinstance(tree, ast.Name) or (isinstance(tree, ast.Constant) and isinstance(tree.value, int | float)):
         return
     parts: Sequence[ast.AST] = ()

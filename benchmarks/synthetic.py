@@ -16,7 +16,10 @@ the method was made, the others were not.
 
     python benchmarks/synthetic.py --json out/synthetic.json
     python benchmarks/synthetic.py --tables health --epsilon 1 --runs 1
-    python benchmarks/synthetic.py --rows 20000 --peers peers/bin/python        # an environment with dpmm
+    python benchmarks/synthetic.py --rows 20000 --peers peers/bin/python --json out/peers.json   # with dpmm in it
+    python benchmarks/synthetic.py --constants --rows 5000 --tables OFP SLID fair DoctorAUS --epsilon 1 --runs 2
+
+A run that the JSON file has is not repeated, so that a benchmark goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ import argparse
 import io
 import itertools
 import json
+import math
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -42,6 +47,7 @@ from common import Row, file_bytes, machine, table, write_json
 
 import uptack
 from uptack import samples
+from uptack.synthesis import tuning
 from uptack.synthesis.private_rows import MeasurementPlan
 
 DELTA = 1e-6
@@ -61,7 +67,7 @@ TABLES = {
     "BudgetFood": (DATASET + "Ecdat/BudgetFood.csv", "wfood"),
 }
 """The file of each table, and the column that a regression explains by all others."""
-TUNED = ("health", "diamonds", "flchain", "OFP", "SLID", "Males")
+TUNED = ("health", "diamonds", "flchain", "OFP", "SLID", "Males", "fair", "401ksubs", "DoctorAUS")
 PEER = Path(__file__).with_name("synthetic_peer.py")
 MEASURES = ("two-way", "three-way", "quartiles", "kendall", "R²")
 
@@ -85,6 +91,11 @@ def floats(column: pd.Series) -> np.ndarray:
     return column.astype("Float64").to_numpy(np.float64, na_value=np.nan)
 
 
+def texts(column: pd.Series) -> np.ndarray:
+    """Categories as texts; a missing one is the same text, however pandas writes it."""
+    return np.where(column.isna(), "", column.astype(str)).astype(object)
+
+
 def codes(real: pd.Series, rows: pd.Series, parts: int) -> tuple[Any, Any, int]:
     """The quantile or category of each row of both, and how many there may be."""
     if is_numeric(real):
@@ -92,8 +103,9 @@ def codes(real: pd.Series, rows: pd.Series, parts: int) -> tuple[Any, Any, int]:
         cuts = np.unique(np.nanquantile(both[0], np.arange(1, parts) / parts))
         made = [np.where(np.isnan(x), cuts.size + 1, np.searchsorted(cuts, x, "right")) for x in both]
         return made[0], made[1], cuts.size + 2
-    names = pd.Index(pd.unique(real.astype(str)))
-    one, two = (names.get_indexer(part.astype(str)) for part in (real, rows))
+    both = [texts(one) for one in (real, rows)]
+    names = pd.Index(pd.unique(both[0]))
+    one, two = (names.get_indexer(text) for text in both)
     return one, np.where(two < 0, len(names), two), len(names) + 1
 
 
@@ -151,8 +163,8 @@ def design(real: pd.DataFrame, rows: pd.DataFrame, target: str) -> tuple[np.ndar
             x = floats(rows[name])
             columns.append(np.clip(np.where(np.isnan(x), np.nanmedian(floats(real[name])), x), -1e12, 1e12))
         elif real[name].nunique() <= 20:
-            text = rows[name].astype(str)
-            columns += [(text == level).to_numpy(float) for level in sorted(set(map(str, real[name])))]
+            text = texts(rows[name])
+            columns += [(text == level).astype(float) for level in sorted(set(texts(real[name])))]
     y = floats(rows[target])
     return np.column_stack(columns), np.clip(np.where(np.isnan(y), np.nanmedian(floats(real[target])), y), -1e12, 1e12)
 
@@ -184,8 +196,8 @@ def ours(
     real: pd.DataFrame, epsilon: float, adjacency: Any, seed: int, alone: bool, lists: bool = False
 ) -> pd.DataFrame | None:
     """The rows of one release."""
-    texts = [name for name in real if not is_numeric(real[name]) and real[name].dtype != bool]
-    levels = {name: sorted(real[name].dropna().unique()) for name in texts} if lists else None
+    named = [name for name in real if not is_numeric(real[name]) and real[name].dtype != bool]
+    levels = {name: sorted(real[name].dropna().unique()) for name in named} if lists else None
     single: Any = mock.patch.object(MeasurementPlan, "single", return_value=Fraction(1)) if alone else nullcontext()
     with single:
         made = uptack.synthetic(
@@ -199,15 +211,18 @@ def ours(
     return made.value.to_pandas() if made else None
 
 
-def peer(python: str, method: str, real: pd.DataFrame, epsilon: float, seed: int, options: list[str]) -> Any:
-    """The rows that dpmm makes, and what its process says of time and memory; None if it fails or takes too long."""
+def peer(method: str, real: pd.DataFrame, epsilon: float, seed: int, given: argparse.Namespace) -> tuple[Any, Any]:
+    """The rows that dpmm makes, or None, and what its process says of time and memory, or why there are none."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "rows.csv", Path(folder) / "made.csv"
         real.to_csv(source, index=False)
-        words = [python, str(PEER), str(source), str(target), "--method", method, "--epsilon", str(epsilon)]
-        done = subprocess.run([*words, "--seed", str(seed), *options], capture_output=True, text=True, check=False)
+        words = [given.peers, str(PEER), str(source), str(target), "--method", method, "--epsilon", str(epsilon)]
+        words += ["--seed", str(seed), "--iterations", str(given.iterations[method]), "--minutes", str(given.minutes)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode == -signal.SIGXCPU:
+            return None, {"note": f"stopped after {given.minutes:g} minutes"}
         if done.returncode or not target.exists():
-            return None
+            return None, {"note": (done.stderr.strip().splitlines() or ["failed"])[-1]}
         return pd.read_csv(target, low_memory=False), json.loads(done.stdout.splitlines()[-1])
 
 
@@ -218,46 +233,144 @@ WAYS: dict[str, tuple[Any, ...]] = {
     "margins, substitute": (uptack.SUBSTITUTE, True),
     "margins, add/remove": (uptack.ADD_REMOVE, True),
 }
+PEERS = ("mst", "aim")
 
 
-def lines(name: str, epsilon: float, given: argparse.Namespace) -> list[Row]:
-    """One line per method: medians over runs."""
-    real, found = load(name, given.rows), []
-    about = {"table": name, "size": f"{real.shape[0]:,} × {real.shape[1]}", "ε": epsilon}
-    truth = round(explained(real, real, TABLES[name][1]), 3)
-    for word in [*WAYS, *(["mst", "aim"] if given.peers else [])]:
-        runs, start, costs = [], time.process_time(), []
-        for seed in range(given.runs if word in WAYS else 1):
-            if word in WAYS:
-                rows = ours(real, epsilon, WAYS[word][0], seed, *WAYS[word][1:])
-            else:
-                made = peer(given.peers, word, real, epsilon, seed, given.peer_options)
-                rows, cost = made or (None, None)
-                costs += [cost] if made else []
-            if rows is not None:
-                runs.append(measures(name, real, rows))
-        seconds = costs[0]["cpu"] if costs else (time.process_time() - start) / given.runs
-        memory = costs[0]["megabytes"] if costs else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        line = {one: round(float(np.median([run[one] for run in runs])), 4) if runs else None for one in MEASURES}
-        cost = {"true R²": truth, "runs": len(runs), "seconds": round(seconds, 1), "megabytes": memory}
-        found.append({**about, "method": word, **line, **cost})
-    return found
+def run(name: str, epsilon: float, method: str, seed: int, given: argparse.Namespace) -> Row:
+    """One release and how far its rows are off."""
+    real = load(name, given.rows)
+    if method in WAYS:
+        start = time.process_time()
+        rows = ours(real, epsilon, WAYS[method][0], seed, *WAYS[method][1:])
+        cost = {
+            "cpu": round(time.process_time() - start, 1),
+            "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            "note": "" if rows is not None else "⊥",
+        }
+    else:
+        rows, cost = peer(method, real, epsilon, seed, given)
+    found = {} if rows is None else measures(name, real, rows)
+    return {
+        "table": name,
+        "size": f"{real.shape[0]:,} × {real.shape[1]}",
+        "ε": epsilon,
+        "method": method,
+        "seed": seed,
+        **{one: round(found[one], 4) if found else None for one in MEASURES},
+        "true R²": round(explained(real, real, TABLES[name][1]), 3),
+        "seconds": cost.get("cpu"),
+        "megabytes": cost.get("megabytes"),
+        "note": cost.get("note", ""),
+    }
+
+
+KEY = ("table", "size", "ε", "method", "seed")
+
+
+def all_runs(given: argparse.Namespace) -> list[Row]:
+    """Every run, one after the other. Each is written at once, and those that a file has are not repeated."""
+    rows: list[Row] = json.loads(given.json.read_text())["rows"] if given.json and given.json.exists() else []
+    there = {tuple(row[key] for key in KEY) for row in rows}
+    for seed, epsilon, name in itertools.product(range(given.runs), given.epsilon, given.tables):
+        size = "{:,} × {}".format(*load(name, given.rows).shape)
+        for method in given.methods:
+            if (name, size, epsilon, method, seed) not in there:
+                rows.append(run(name, epsilon, method, seed, given))
+                print(json.dumps(rows[-1], ensure_ascii=False), flush=True)
+                if given.json:
+                    write_json(given.json, rows, machine("pandas"))
+    return rows
+
+
+def means(rows: Sequence[Row]) -> list[Row]:
+    """One line for each table, ε and method: means over runs."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in KEY[:-1]), []).append(row)
+    lines = []
+    for key, some in sorted(groups.items(), key=lambda item: (item[0][2], list(TABLES).index(item[0][0]))):
+        done = [row for row in some if row["two-way"] is not None]
+        line = {one: round(float(np.mean([row[one] for row in done])), 4) if done else None for one in MEASURES}
+        costs = {one: max((row[one] for row in done), default=None) for one in ("seconds", "megabytes")}
+        notes = ", ".join({row["note"]: "" for row in some if row["note"]})
+        about = dict(zip(KEY[:-1], key, strict=True))
+        lines.append({**about, "runs": len(done), **line, "true R²": some[0]["true R²"], **costs, "note": notes})
+    return lines
+
+
+# ------------------------------------------------------------------------------------------------------------ constants
+
+
+def with_factor(name: str, factor: float) -> Any:
+    """Patch a constant of `uptack.synthesis.tuning`, or one of its shares, by a factor; whole numbers stay whole."""
+    if name in tuning.SHARES:
+        return mock.patch.dict(tuning.SHARES, {name: Fraction(tuning.SHARES[name]) * Fraction(factor)})
+    value = getattr(tuning, name)
+    if name == "SIZES":  # as many resolutions, from twice or half as many groups on
+        return mock.patch.object(tuning, name, tuple(sorted({max(2, int(size * factor)) for size in value})[::-1]))
+    kind = {int: round, float: float, Fraction: Fraction}[type(value)]
+    return mock.patch.object(tuning, name, kind(value * Fraction(factor)))
+
+
+def constants(given: argparse.Namespace) -> list[Row]:
+    """The two-way distance with each constant halved and doubled, over that with the constant as it is.
+
+    Ratios are geometric means over tables, neighbours and runs; "±" is their standard error, in which runs with other
+    seeds count as independent.
+    """
+    cases = [
+        (load(name, given.rows), epsilon, adjacency)
+        for name in given.tables
+        for epsilon in given.epsilon
+        for adjacency in (uptack.SUBSTITUTE, uptack.ADD_REMOVE)
+    ]
+
+    def distances() -> np.ndarray:
+        """The logarithm for each case and run."""
+        found = []
+        for real, epsilon, adjacency in cases:
+            made = [ours(real, epsilon, adjacency, seed, alone=False) for seed in range(given.runs)]
+            found.append([distance(real, rows, 2, 10, 10**6) if rows is not None else 1.0 for rows in made])
+        return np.log(np.array(found))
+
+    rows: list[Row] = json.loads(given.json.read_text())["rows"] if given.json and given.json.exists() else []
+    there, plain = {row["constant"] for row in rows}, distances()
+    names = [name for name in vars(tuning) if name.isupper() and name not in ("SHARES", "FAILURE", "SIZE")]
+    for name in (name for name in [*tuning.SHARES, *names] if name not in there):
+        line: dict[str, Any] = {"constant": name}
+        for factor, title in ((0.5, "halved"), (2.0, "doubled")):
+            with with_factor(name, factor):
+                change = distances() - plain
+            line |= {title: round(float(np.exp(change.mean())), 3)}
+            line |= {f"± {title}": round(float(change.std(ddof=1) / math.sqrt(change.size)), 3)}
+        rows.append(line)
+        print(json.dumps(line, ensure_ascii=False), flush=True)
+        if given.json:
+            write_json(given.json, rows, machine("pandas"))
+    return rows
 
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])  # type: ignore[union-attr]
     parser.add_argument("--tables", nargs="*", default=list(TABLES), choices=list(TABLES))
-    parser.add_argument("--epsilon", nargs="*", type=float, default=[0.5, 1.0, 3.0])
+    parser.add_argument("--epsilon", nargs="*", type=float, default=[1.0, 3.0, 0.5])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rows", type=int, help="a sample of so many rows of a larger table")
+    parser.add_argument("--methods", nargs="*", choices=[*WAYS, *PEERS], help="all of ours, and the peers if there are")
     parser.add_argument("--peers", help="a Python with dpmm")
-    parser.add_argument("--peer-options", nargs="*", default=[], help="such as --iterations=1000")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument(
+        "--iterations", nargs=2, type=int, default=(10_000, 1_000), help="of each fit of MST, and of AIM"
+    )
+    parser.add_argument("--minutes", type=float, default=30, help="of processor time, after which a peer is stopped")
+    parser.add_argument("--json", type=Path, help="runs that it has are not repeated")
+    parser.add_argument("--constants", action="store_true", help="halve and double each constant")
     given = parser.parse_args(words)
-    rows = [line for epsilon in given.epsilon for name in given.tables for line in lines(name, epsilon, given)]
-    print(table(rows))
-    if given.json:
-        write_json(given.json, rows, machine("pandas"))
+    if given.constants:
+        print(table(constants(given)))
+        return
+    given.methods = given.methods or [*WAYS, *(PEERS if given.peers else ())]
+    given.iterations = dict(zip(PEERS, given.iterations, strict=True))
+    print(table(means(all_runs(given))))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,10 @@ def main() -> None:
     parser.add_argument("--delta", type=float, default=1e-6)
     parser.add_argument("--categories", type=int, default=100)
     parser.add_argument("--iterations", type=int, help="steps of each fit; dpmm's own number unless given")
+    parser.add_argument("--minutes", type=float, default=30, help="of processor time, at most")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_CPU, (round(60 * given.minutes), resource.RLIM_INFINITY))
     warnings.simplefilter("ignore")
     from dpmm.pipelines.aim import AIMPipeline
     from dpmm.pipelines.mst import MSTPipeline

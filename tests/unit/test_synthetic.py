@@ -274,7 +274,7 @@ def test_too_few_rows_are_refused_for_free(tmp_path):
 
 def test_many_columns_and_few_rows_are_margins_only():
     rng = np.random.default_rng(3)
-    table = {f"x{i}": rng.integers(0, 3, 1200) for i in range(20)}
+    table = {f"x{i}": rng.integers(0, 3, 600) for i in range(20)}
     found = made(table, epsilon=1)
     assert found.pairs == ()
     assert "Drawn without regard to other columns" in found.summary()

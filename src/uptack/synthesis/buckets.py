@@ -102,7 +102,7 @@ class NumberScan:
 
 
 @dataclass(frozen=True)
-class Scans:
+class NumberScans:
     """One scan for several columns."""
 
     columns: tuple[NumberScan, ...]

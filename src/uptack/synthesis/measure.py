@@ -16,31 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.synthesis.buckets import LEVELS, BucketCounts, NumberScan, Scans
+from uptack.synthesis import tuning
+from uptack.synthesis.buckets import LEVELS, BucketCounts, NumberScan, NumberScans
 from uptack.synthesis.cells import ColumnCells, is_ordered, keys_of, numbers, numbers_of, steps
 from uptack.synthesis.fit import Pair, coarse, implied, rake, updated
 from uptack.synthesis.noisy_counts import KEYS, Counts, RhoBudget, short
-from uptack.synthesis.one_way import SIZES, Margin
+from uptack.synthesis.one_way import Margin
 from uptack.table.memory.counts import added
 from uptack.table.protocol import Column, Columns, Weights
 from uptack.table.values.field import Field
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-
-COARSER = 0.05
-"""The share of rows that a finer step must explain to be chosen."""
-FINER = 0.5
-"""Log-odds against each further step of the level of buckets. Where few rows are left for them, all levels have nearly
-the same score, and at most of them no bucket passes."""
-PARTS = 4
-"""Bits by which a frequent bucket is split, at most, into parts of at least so many standard deviations."""
-ROUNDS = 4
-"""Rounds that are planned, per edge of a tree."""
-PICK = Fraction(1, 10)
-"""The share of a round that chooses the pair, as in AIM (McKenna, Mullins, Sheldon and Miklau 2022)."""
-TAX = 0.4
-"""What a measured cell costs, in expected absolute errors: shrinkage and projection remove the rest."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +60,10 @@ def measured_columns(
     one for the cells of all columns.
     """
     table, floor = columns.table, budget.floor(total)
-    found: list[Partition | None] = []
+    found: list[CellPartition | None] = []
     for column in columns:
         if column.name in levels:
-            found.append(Partition(ColumnCells.of_categories(column.kind, levels[column.name])))
+            found.append(CellPartition(ColumnCells.of_categories(column.kind, levels[column.name])))
         elif is_ordered(column.kind):
             found.append(None)
         else:
@@ -85,7 +72,7 @@ def measured_columns(
             atoms, first = budget.frequent(
                 [labels[i] for i in there], units[there], shares.values, shares.failure, floor
             )
-            found.append(Partition(ColumnCells.of_categories(column.kind, atoms), first))
+            found.append(CellPartition(ColumnCells.of_categories(column.kind, atoms), first))
     ordered = Columns(column for column, one in zip(columns, found, strict=True) if one is None)
     made = iter(_partitions(ordered, total, floor, budget, shares))
     partitions = [next(made) if one is None else one for one in found]
@@ -95,7 +82,8 @@ def measured_columns(
         noisy = budget.counts(units, shares.cells)
         variance = np.full(units.size, budget.sigma(shares.cells) ** 2)
         if one.first is not None:  # an atom was counted twice; near the cutoff the first count is biased
-            far = budget.cutoff(shares.values, shares.failure, floor) / budget.step + 2 * budget.sigma(shares.values)
+            cutoff = budget.cutoff(shares.values, shares.failure, floor) / budget.step
+            far = cutoff + tuning.UNBIASED * budget.sigma(shares.values)
             sure, weight = np.flatnonzero(one.first > far), float(shares.values / (shares.values + shares.cells))
             noisy[sure] += weight * (one.first[sure] - noisy[sure])
             variance[sure] *= 1 - weight
@@ -104,7 +92,7 @@ def measured_columns(
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class CellPartition:
     """The cells of a column, noisy counts of its atoms, and which intervals are known to hold rows."""
 
     cells: ColumnCells
@@ -123,7 +111,9 @@ class CellScan:
         return [tally(one.encode(rows), weights, one.size) for one, rows in zip(self.cells, fields, strict=True)]
 
 
-def _partitions(columns: Columns, total: float, floor: int, budget: RhoBudget, shares: Shares) -> Iterator[Partition]:
+def _partitions(
+    columns: Columns, total: float, floor: int, budget: RhoBudget, shares: Shares
+) -> Iterator[CellPartition]:
     """Cells of numbers: frequent values, then buckets of leading bits for the rest."""
     if not columns:
         return
@@ -140,7 +130,7 @@ def _partitions(columns: Columns, total: float, floor: int, budget: RhoBudget, s
         rests.append(total - float(noisy.sum()))
         seen = rests[-1] * budget.step >= least  # else no bucket would pass
         scans.append(NumberScan(distinct, steps(column.kind, column.form), least if seen else None, most))
-    counted = iter(columns.table.field_sums(columns, Scans(tuple(scans))))
+    counted = iter(columns.table.field_sums(columns, NumberScans(tuple(scans))))
     for column, one, many, rest, scan in zip(columns, atoms, first, rests, scans, strict=True):
         off, buckets = next(counted), next(counted)
         step = _step(scan.steps, off, total, budget, shares.level / 2)
@@ -149,14 +139,14 @@ def _partitions(columns: Columns, total: float, floor: int, budget: RhoBudget, s
             edges, shift, prefixes = _buckets(column, scan, buckets, rest, budget, shares)
         cells = ColumnCells.of_numbers(column.kind, one, edges, step)
         inside = np.isin(keys_of(cells.edges[:-1]) >> np.uint64(shift), np.array(prefixes, np.uint64))
-        yield Partition(cells, many, 1 + np.flatnonzero(inside) if prefixes else np.empty(0, np.int64))
+        yield CellPartition(cells, many, 1 + np.flatnonzero(inside) if prefixes else np.empty(0, np.int64))
 
 
 def _step(choices: Sequence[float | None], off: Counts, total: float, budget: RhoBudget, rho: Fraction) -> float | None:
     """The step that nearly all values are multiples of. The units that are not move by at most those of a person."""
     if len(choices) == 1:
         return choices[0]
-    finer = math.floor(COARSER * total * budget.step)
+    finer = math.floor(tuning.COARSER * total * budget.step)
     scores = [-int(units) - finer * place for place, units in enumerate(off)]
     return choices[budget.choose(scores, budget.most, rho)]
 
@@ -171,16 +161,16 @@ def _buckets(
     at most the units of a person who is added, removed or replaced.
     """
     half = math.floor(min(rest, KEYS) * budget.step / 2)
-    finer = FINER * budget.odds(budget.most, shares.level / 2)
+    finer = tuning.FINER * budget.odds(budget.most, shares.level / 2)
     scores = [-abs(counted.shown(level) - half) - math.floor(finer * place) for place, level in enumerate(LEVELS)]
     level = LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
     if level > counted.level:  # with a probability of e^-(some hundred): such fine buckets were not held
-        _, counted = column.table.field_sums(Columns([column]), Scans((replace(scan, finest=level, most=None),)))
+        _, counted = column.table.field_sums(Columns([column]), NumberScans((replace(scan, finest=level, most=None),)))
     shift, (prefixes, units) = 64 - level, counted.at(level)
     shown, noisy = budget.frequent([int(p) for p in prefixes], units, shares.buckets, shares.failure)
     ends, sigma = set[int](), budget.sigma(shares.cells)
     for prefix, count in zip(shown, noisy, strict=True):
-        bits = min(shift, PARTS, max(0, int(math.log2(max(count / (4 * sigma), 1)))))
+        bits = min(shift, tuning.PARTS, max(0, int(math.log2(max(count / (tuning.PART * sigma), 1)))))
         ends |= {(prefix << shift) + (i << shift - bits) for i in range(2**bits + 1)}
     edges = numbers_of(np.array(sorted(end for end in ends if end < 1 << 64), np.uint64))
     return edges[np.isfinite(edges)], shift, shown
@@ -250,14 +240,24 @@ def _candidates(margins: Sequence[Margin]) -> list[tuple[Pair, Codes, Codes]]:
     """Every pair at every resolution, each once."""
     found = {}
     for a, b in itertools.combinations(range(len(margins)), 2):
-        for size in SIZES:
+        for size in tuning.SIZES:
             f, g = margins[a].coarser[size], margins[b].coarser[size]
             if f.max() > 0 and g.max() > 0:
                 found[a, b, int(f.max()), int(g.max())] = (a, b), f, g
     return list(found.values())
 
 
-def measured_pairs(columns: Columns, margins: Sequence[Margin], budget: RhoBudget) -> TwoWay:
+def round_price(total: float, candidates: int, budget: RhoBudget) -> Fraction:
+    """The least ρ of a round that could see anything in a table of about so many rows.
+
+    Two columns of two values each, equally frequent, that determine each other have a table whose ℓ1 distance from
+    that of independent columns is the number of rows. A choice that could not tell this from 0, among so many
+    candidates, would measure noise.
+    """
+    return budget.telling(max(total, 1.0) * budget.step, candidates, budget.distance) / tuning.PICK
+
+
+def measured_pairs(columns: Columns, margins: Sequence[Margin], total: float, budget: RhoBudget) -> TwoWay:
     """Rounds until ρ is spent: choose the pair and the resolution that the model misses most, measure, fit.
 
     A candidate's score is the ℓ1 distance of its true table from the model's, which is public and rounded to units,
@@ -267,18 +267,19 @@ def measured_pairs(columns: Columns, margins: Sequence[Margin], budget: RhoBudge
     d = len(margins)
     fit, part = TwoWay({}, [], []), list(range(d))
     candidates = _candidates(margins)
-    if not candidates or not budget.left:
+    price = round_price(total, len(candidates), budget)
+    if not candidates or price > budget.left:
         return fit
     true = _pair_tables(columns, margins)
     truths = [merged(true[pair], f, g) for pair, f, g in candidates]
-    price = budget.left / (ROUNDS * max(d - 1, 1))
+    price = max(price, budget.left / Fraction(tuning.ROUNDS * (d - 1)))
     while budget.left > budget.rho / 10**9:
         last = price > Fraction(3, 5) * budget.left
         price = budget.left if last else short(price)
-        pick = short(price * PICK)
+        pick = short(price * tuning.PICK)
         sigma = budget.sigma(price - pick)
         model = implied([margin.margin for margin in margins], fit.tree, fit.tables)
-        tax = TAX * math.sqrt(2 / math.pi) * sigma * budget.step
+        tax = tuning.TAX * math.sqrt(2 / math.pi) * sigma * budget.step
         scores = []
         for (pair, f, g), truth in zip(candidates, truths, strict=True):
             expected = np.rint(coarse(model[pair], f, g) * budget.step).astype(np.int64).ravel()
@@ -287,7 +288,7 @@ def measured_pairs(columns: Columns, margins: Sequence[Margin], budget: RhoBudge
         if best == len(candidates):
             if last:
                 break
-            price *= 4
+            price *= tuning.DEARER
             continue
         (a, b), f, g = candidates[best]
         shape = int(f.max()) + 1, int(g.max()) + 1

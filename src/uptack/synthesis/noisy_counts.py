@@ -225,6 +225,10 @@ class RhoBudget:
         epsilon = _bounded_range(rho)
         return self.account.draw(ScoredChoice(BoundedRange(epsilon), epsilon / (2 * moves)), tuple(scores))
 
+    def telling(self, gap: float, many: int, moves: int) -> Fraction:
+        """The ρ of a choice that finds a score so many units above so many others about as often as not."""
+        return short(Fraction(2 * moves * math.log(1 + many) / gap) ** 2 / 8)
+
     def odds(self, moves: int, rho: Fraction) -> float:
         """By how many units scores of such a choice differ if one is e times as likely as the other."""
         return float(2 * moves / _bounded_range(rho))

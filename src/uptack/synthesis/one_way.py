@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from uptack.synthesis import tuning
 from uptack.synthesis.cells import ColumnCells
 from uptack.synthesis.fit import simplex, spread
 
@@ -12,11 +13,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-SIZES = (32, 16, 8, 4, 2)
-"""Groups of a column in a two-way table, at most."""
-SURE, RUN, FAR = 3.0, 3.5, 4.5
-"""Standard deviations above 0 from which on cells that need not exist do: a gap or other categories, a run of cells of
-a tail, and what looks wrong if it is noise: a single cell of a tail, or missing values."""
 LEAST = 1e-6
 """Rows that a group has at least, so that nothing is divided by 0."""
 
@@ -39,7 +35,7 @@ class Margin:
         self.mass = np.zeros(cells.size)
         self.mass[self.live] = simplex(noisy[None, self.live], np.array([total]))[0]
         self._maps = self._groups()
-        self.group = self._maps[SIZES[0]]
+        self.group = self._maps[tuning.SIZES[0]]
         """The group of each cell."""
         self.count = int(self.group.max()) + 1
         first = np.unique(self.group, return_index=True)[1]
@@ -55,14 +51,14 @@ class Margin:
 
     def _live(self, noisy: Floats, sigma: Floats, solid: Codes) -> Mask:
         cells = self.cells
-        live = (np.arange(cells.size) < cells.inner) | (noisy > SURE * sigma)
-        live[-1] = noisy[-1] > FAR * sigma[-1]
+        live = (np.arange(cells.size) < cells.inner) | (noisy > tuning.SURE * sigma)
+        live[-1] = noisy[-1] > tuning.FAR * sigma[-1]
         possible = cells.possible()
         for tail in cells.tails():
-            live[tail] = noisy[tail] > FAR * sigma[tail]
+            live[tail] = noisy[tail] > tuning.FAR * sigma[tail]
             tail = tail[possible[tail]]
             run = np.cumsum(noisy[tail]) / np.sqrt(np.cumsum(sigma[tail] ** 2))
-            live[tail[: 1 + np.argmax(run)] if run.size else tail] |= bool(run.max(initial=0) > RUN)
+            live[tail[: 1 + np.argmax(run)] if run.size else tail] |= bool(run.max(initial=0) > tuning.RUN)
         live[solid] = True
         live &= possible
         if not live.any():  # all rows are others, or missing
@@ -76,7 +72,7 @@ class Margin:
         items = [[int(c)] for c in order if self.live[c]]
         weight = [float(self.mass[item].sum()) for item in items]
         maps = {}
-        for groups in SIZES:
+        for groups in tuning.SIZES:
             while len(items) > max(1, groups - len(absent)):
                 if cells.ordered:
                     i = int(np.argmin(np.add(weight[:-1], weight[1:])))

@@ -19,9 +19,10 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, concentrated_rho
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.synthesis import tuning
 from uptack.synthesis.cells import is_ordered
 from uptack.synthesis.fit import draw
-from uptack.synthesis.measure import PICK, ROUNDS, Shares, TwoWay, measured_columns, measured_pairs
+from uptack.synthesis.measure import Shares, TwoWay, measured_columns, measured_pairs, round_price
 from uptack.synthesis.noisy_counts import RhoBudget, short
 from uptack.synthesis.one_way import Margin
 from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
@@ -35,16 +36,6 @@ from uptack.table.values.entrance import field, foreign, frame
 from uptack.table.values.kinds import canonical
 
 HOW = "noisy counts of cells"
-KEYS = Fraction(1, 10)
-"""The share of δ that pays for values and buckets that nobody listed."""
-SIZE = Fraction(1, 100)
-"""The share of ρ that buys the number of rows, where it is secret."""
-SHARES = {name: Fraction(of, 100) for name, of in {"values": 50, "level": 5, "buckets": 18, "cells": 27}.items()}
-"""How single columns share what goes to them. These shares, SINGLE and the constants of `measure` are those of the
-design study; `benchmarks/synthetic.py` measures the tables that they give."""
-SINGLE = (0.4, 0.95, 10.0)
-"""What goes to single columns: 10/√(n√(ρ/d)) of ρ for d columns, and at least 0.4. From 0.95 on no pair would be seen,
-so that single columns get all."""
 MOST_ROWS, MOST_COLUMNS = 10**8, 500
 KINDS = Reads("columns", ("integer", "number", "boolean", "text", "time", "duration", "any", "other"), most=None)
 
@@ -161,17 +152,20 @@ class MeasurementPlan:
     """A budget that spends nothing, for what can be known beforehand."""
 
     def single(self, size: float) -> Fraction:
-        """The share of ρ for single columns of a table of about so many rows."""
-        least, most, slope = SINGLE
-        share = slope / math.sqrt(max(size, 1.0) * math.sqrt(self.rho / self.columns))
-        return Fraction(1) if self.columns == 1 or share >= most else Fraction(max(share, least))
+        """The share of ρ for single columns of a table of about so many rows: all of it, if no pair could be seen."""
+        pairs = self.columns * (self.columns - 1) // 2
+        if not pairs or round_price(size, pairs, self.budget) > Fraction(tuning.LEAST_PAIRS) * self.rho:
+            return Fraction(1)
+        noise = self.budget.sigma(self.rho / self.columns)
+        share = tuning.SINGLE * math.sqrt(noise / max(size, 1.0))
+        return Fraction(min(max(share, tuning.LEAST_SINGLE), 1 - tuning.LEAST_PAIRS))
 
     def shares(self, size: float, left: Fraction) -> Shares:
         """What each column gets for each step, of what is left of ρ."""
         unlisted = self.columns - len(self.levels)
         among = {"values": unlisted, "level": self.ordered, "buckets": self.ordered, "cells": self.columns}
-        part = self.single(size) * left
-        parts = {name: short(SHARES[name] * part / max(many, 1)) for name, many in among.items()}
+        part = self.single(size) * left / sum(tuning.SHARES.values())
+        parts = {name: short(tuning.SHARES[name] * part / max(many, 1)) for name, many in among.items()}
         return Shares(**parts, failure=self.failure / max(unlisted + self.ordered, 1))
 
     def least_size(self, size: int) -> int | None:
@@ -200,12 +194,14 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
         if None in checked or len({canonical(value) for value in checked}) < len(checked):
             raise InvalidArgument(f"levels[{name!r}]", "different categories, none of them missing", "others")
         listed[name] = checked
-    failure = KEYS * account.delta
+    failure = tuning.FAILURE * account.delta
     rho = short(concentrated_rho(account.epsilon, (account.delta - failure) / (1 - failure)))
     ordered = sum(is_ordered(kind) and name not in listed for name, kind in kinds.items())
     budget = RhoBudget(account, rho, columns.table.unit)
     plan = MeasurementPlan(rho, failure, listed, len(kinds), ordered, budget)
-    smallest = min(SHARES["level"] * Fraction(SINGLE[0]), (1 - Fraction(SINGLE[1])) * (1 - PICK) / ROUNDS, SIZE) / 2
+    single = min(tuning.SHARES.values()) * Fraction(tuning.LEAST_SINGLE) / sum(tuning.SHARES.values())
+    pairs = Fraction(tuning.LEAST_PAIRS) * (1 - tuning.PICK) / Fraction(tuning.ROUNDS)
+    smallest = min(single, pairs, tuning.SIZE) / 2
     if rho * smallest / len(kinds) <= max(budget.least_rho(), Fraction(1, 10**12)):
         fix = "The noise would be larger than any table."
         raise InvalidArgument("epsilon", f"larger for {len(kinds)} columns", float(account.epsilon), fix)
@@ -220,11 +216,11 @@ def _made(columns: Columns, plan: MeasurementPlan, account: Account, rows: int |
         total = float(max(table.size, 1))
     else:
         units = np.array([table.trues(None) * table.unit.step])
-        total = max(float(budget.counts(units, short(SIZE * plan.rho))[0]), 1.0)
+        total = max(float(budget.counts(units, short(tuning.SIZE * plan.rho))[0]), 1.0)
     shares = plan.shares(total, budget.left)
     margins = measured_columns(columns, plan.levels, total, budget, shares)
     alone = plan.single(total) == 1
-    fit = TwoWay({}, [], []) if alone else measured_pairs(columns, margins, budget)
+    fit = TwoWay({}, [], []) if alone else measured_pairs(columns, margins, total, budget)
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
     return _drawn(columns, margins, fit, total, min(rows or round(total), MOST_ROWS), rng)
 

@@ -3,18 +3,27 @@
 The yardstick is the same release in a bare session of the same process, with the same ledger. Each line is one number
 of clients that ask one after the other for a few seconds; the last column is the 99th percentile. A second table has
 the rank correlation of the time of an answer with |noise| and with the table (one of two neighbours), with and without
-time slots.
+time slots, and the standard error that it has without any correlation. No release is left out of it.
 
     python benchmarks/server.py --seconds 5 --json out/server.json
+
+With `--slots` it measures instead how long releases take without slots, from the record to the stored answer, beside
+the first slot that they would have. `LEAST_SECONDS` and `SECONDS_PER_CELL` are chosen from it: less than 1% of the
+releases should take longer than their first slot.
+
+    python benchmarks/server.py --slots --json out/server_slots.json
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +38,29 @@ from scipy import stats
 import uptack as ut
 from uptack.server.app import create_app
 from uptack.server.config import DatasetConfig, ServerConfig
-from uptack.server.service import Service
+from uptack.server.service import Caller, Service
+from uptack.server.time_slots import TimeSlots
 
 ROWS = 20_000
 BUDGET = 10**7
 PLACE = "/api/datasets/t"
 CLIENTS = (1, 10, 50)
+TIMED_CLIENTS, TIMED_SLOT = 8, 0.5
+"""Clients of the table of times, half of them at each neighbour, and its first slot in s: 16 releases a second."""
+SIZES = (2_000, 100_000, 1_000_000)
+COMMON: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "count": (["flag"], {}),
+    "mean": (["x"], {}),
+    "median": (["x"], {"interval": 0.95}),
+    "quantile": (["x"], {"p": [0.1, 0.25, 0.5, 0.75, 0.9]}),
+    "std": (["x"], {}),
+    "histogram": (["ward"], {"keys": ["A", "B", "C", "D", "E"]}),
+    "correlation": (["x", "y"], {}),
+    "mean_difference": (["x", "ward"], {"groups": ["A", "B"]}),
+    "linear_regression": (["y", "x", "age"], {"epsilon": 8}),
+    "report": ([], {"delta": "1/1000000"}),
+}
+"""What people ask for, with columns and options."""
 
 
 class Running:
@@ -65,6 +91,15 @@ class Running:
         self._thread.join()
 
 
+def together(works: list[Callable[[], None]]) -> float:
+    """Do all of it, each in a thread of its own: the seconds that it took."""
+    start = time.perf_counter()
+    with ThreadPoolExecutor(len(works)) as threads:
+        for done in [threads.submit(work) for work in works]:
+            done.result()
+    return time.perf_counter() - start
+
+
 def load(
     run: Callable[[httpx.Client], int], clients: int, url: str, headers: Any, seconds: float
 ) -> tuple[float, float]:
@@ -76,17 +111,13 @@ def load(
         with httpx.Client(base_url=url, headers=headers, timeout=120) as http:
             while time.perf_counter() < end:
                 start = time.perf_counter()
-                status = run(http)
+                while (status := run(http)) == 503:  # the server is busy: ask again
+                    time.sleep(0.05)
                 assert status == 200, status
                 times.append(time.perf_counter() - start)
 
-    threads = [threading.Thread(target=ask) for _ in range(clients)]
-    start = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return len(times) / (time.perf_counter() - start), float(np.quantile(times, 0.99))
+    took = together([ask] * clients)
+    return len(times) / took, float(np.quantile(times, 0.99))
 
 
 def speed(seconds: float) -> Iterator[Row]:
@@ -131,47 +162,121 @@ def speed(seconds: float) -> Iterator[Row]:
 
 def timing(count: int) -> Iterator[Row]:
     """Rank correlations of the time of an answer with the size of its noise, and with which of two tables it is of."""
-    rng = np.random.default_rng(1)
-    rows = rng.random(ROWS)
+    rows = np.random.default_rng(1).random(ROWS)
     other = np.concatenate([[1e9], rows[1:]])
-    body = {"columns": ["x"], "options": {"epsilon": "1/2"}}
     with tempfile.TemporaryDirectory() as name:
         for slots in (False, True):
-            seconds = 0.3 if slots else None
+            seconds = TIMED_SLOT if slots else None
             with (
                 Running(Path(name), rows, slots=slots, seconds=seconds) as one,
                 Running(Path(name), other, slots=slots, seconds=seconds) as two,
             ):
-                times, sizes, which = [], [], []
-                clients = [httpx.Client(base_url=s.url, headers=s.headers, timeout=60) for s in (one, two)]
-                for number in range(count):
-                    start = time.perf_counter()
-                    made = clients[number % 2].post("/api/datasets/t/releases/mean", json=body).json()
-                    times.append(time.perf_counter() - start)
-                    value = made["result"]["value"]
+                took, times, sizes, which = timed([one, two], count)
+            yield {
+                "answers": "at time slots" if slots else "at once",
+                "releases": len(times),
+                "in s": took,
+                "|ρ| with |noise|": abs(float(stats.spearmanr(times, sizes).statistic)),
+                "|ρ| with the table": abs(float(stats.spearmanr(times, which).statistic)),
+                "standard error of ρ": 1 / (len(times) - 1) ** 0.5,
+                "beyond the first slot": sum(t > 1.5 * seconds for t in times) if seconds else None,
+            }
+
+
+def timed(servers: list[Running], count: int) -> tuple[float, list[float], list[float], list[int]]:
+    """The seconds of all releases together, and for each its seconds, the size of its noise, and whose it is."""
+    times, sizes, whose = list[float](), list[float](), list[int]()
+    numbers, lock = itertools.count(), threading.Lock()
+
+    def ask(which: int) -> None:
+        body = {"columns": ["x"], "options": {"epsilon": "1/2"}}
+        with httpx.Client(base_url=servers[which].url, headers=servers[which].headers, timeout=120) as http:
+            while next(numbers) < count:
+                start = time.perf_counter()
+                value = http.post(f"{PLACE}/releases/mean", json=body).json()["result"]["value"]
+                took = time.perf_counter() - start
+                with lock:
+                    times.append(took)
                     sizes.append(0.0 if value is None else abs(value - 0.5))
-                    which.append(number % 2)
-                late = sum(t > 2 * seconds for t in times) if seconds else None
+                    whose.append(which)
+
+    works = [functools.partial(ask, number % len(servers)) for number in range(TIMED_CLIENTS)]
+    return together(works), times, sizes, whose
+
+
+class TimedService(Service):
+    """A service that knows how long each of its releases took, from the record to the stored answer."""
+
+    times: list[float]
+
+    def _compute(self, record: Any, job: Any) -> None:
+        super()._compute(record, job)
+        self.times.append(time.time() - record.made)
+
+    def measure(self, statistic: str, body: Any, seconds: float, least: int, clients: int) -> np.ndarray[Any, Any]:
+        """The seconds of releases that some clients ask for at once."""
+        self.times, numbers, end = [], itertools.count(), time.perf_counter() + seconds
+
+        def ask() -> None:
+            while (number := next(numbers)) < least or time.perf_counter() < end:
+                record = self.ask(Caller("ann", "analyst"), "t", statistic, body, f"{statistic} {number}")
+                assert not isinstance(record, ut.NoReply), statistic
+                if (running := self.running(record)) is not None:
+                    running.result()
+
+        together([ask] * clients)
+        assert not self.store.listed(state="withheld"), statistic
+        return np.array(self.times)
+
+
+def durations(seconds: float, least: int, clients: int) -> Iterator[Row]:
+    """How long releases take without slots, beside the first slot that they would have."""
+    rng = np.random.default_rng(2)
+    for rows in SIZES:
+        with tempfile.TemporaryDirectory() as name:
+            x, ward = np.exp(rng.normal(3, 0.6, rows)), np.array(list("ABCDE"))[rng.integers(0, 5, rows)]
+            columns = {"x": x, "y": x + rng.normal(size=rows), "age": rng.integers(0, 95, rows)}
+            pq.write_table(pa.table({**columns, "ward": ward, "flag": x > 25}), Path(name) / "t.parquet")
+            dataset = DatasetConfig("t", str(Path(name) / "t.parquet"), BUDGET, "1/10")
+            service = TimedService(ServerConfig((dataset,), str(Path(name) / "t.db"), slots=False))
+            for statistic, (read, options) in COMMON.items():
+                body = {"columns": read, "options": {"epsilon": 1, **options}}
+                request = body if read else {"options": body["options"]}
+                times = service.measure(statistic, request, seconds, least, clients)
+                first = TimeSlots.of(rows, len(read) or len(columns) + 2).first
                 yield {
-                    "answers": "at time slots" if slots else "at once",
-                    "releases": count,
-                    "|ρ| with |noise|": abs(float(stats.spearmanr(times, sizes).statistic)),
-                    "|ρ| with the table": abs(float(stats.spearmanr(times, which).statistic)),
-                    "beyond the first slot": late,
+                    "statistic": statistic,
+                    "rows": rows,
+                    "clients": clients,
+                    "releases": times.size,
+                    "median, s": float(np.median(times)),
+                    "99%, s": float(np.quantile(times, 0.99)),
+                    "max, s": float(times.max()),
+                    "first slot, s": first,
+                    "beyond it": float(np.mean(times > first)),
                 }
+            service.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--timed", type=int, default=400, help="releases of the table of times")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each line")
+    parser.add_argument("--timed", type=int, default=4000, help="releases of the table of times; 0 for none")
+    parser.add_argument("--slots", action="store_true", help="how long releases take, to choose the first slot")
+    parser.add_argument("--least", type=int, default=100, help="releases of each line of --slots, at least")
+    parser.add_argument("--clients", type=int, default=1, help="who ask at once, for --slots")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rates, times = list(speed(options.seconds)), list(timing(options.timed))
-    print(table(rates))
-    print(table(times))
+    if options.slots:
+        measures = [durations(options.seconds, options.least, options.clients)]
+    else:
+        measures = [speed(options.seconds), *([timing(options.timed)] if options.timed else [])]
+    tables = []
+    for rows in measures:
+        tables.append(list(rows))
+        print(table(tables[-1]), flush=True)
     if options.json:
-        write_json(options.json, [*rates, *times], machine("uptack", "fastapi", "uvicorn"))
+        write_json(options.json, [row for made in tables for row in made], machine("uptack", "fastapi", "uvicorn"))
 
 
 if __name__ == "__main__":

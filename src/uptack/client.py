@@ -45,7 +45,7 @@ class Pending(UptackError):
         super().__init__(f"this request waits for the curator's approval. Ask later: session.fetch({id!r})")
 
 
-class Connection:
+class ServerConnection:
     """Requests to a server, with the token of one caller."""
 
     def __init__(self, url: str, token: str, transport: Any = None) -> None:
@@ -99,7 +99,7 @@ def _raise(content: Any) -> NoReturn:
 class RemoteSession(Session):
     """A session whose rows are on a server. It knows what is public of the table, and asks for the rest."""
 
-    def __init__(self, connection: Connection, name: str, progress: bool | None = None) -> None:
+    def __init__(self, connection: ServerConnection, name: str, progress: bool | None = None) -> None:
         face = connection.call("GET", f"/api/datasets/{name}")
         table, adjacency, noun, schema = answers.read(face["session"])
         super().__init__(table, None, None, adjacency, "drop", SystemEntropy(), noun, schema, face["inferred"])
@@ -126,36 +126,27 @@ class RemoteSession(Session):
     def _ask(self, statistic: str, body: Mapping[str, Any]) -> Any:
         path, key = f"/api/datasets/{self.name}/releases/{statistic}", secrets.token_urlsafe(24)
         with steps(f"{statistic.replace('_', ' ')} at {self._connection.url}", 1, show=self._progress):
-            reply = self._connection.call("POST", path, body, key)
-            made = self._finished(reply)
-        if reply["id"] is not None:  # else it was free
+            reply = self._finished(self._connection.call("POST", path, body, key))
+        if reply["id"] is not None and reply["state"] in ("answered", "withheld"):  # else it was free
             self._spending.add(Privacy(reply["epsilon"], reply["delta"], self.adjacency))
-        return made
+        return _answer(reply)
 
     def fetch(self, id: str) -> Any:
         """The answer of a release that was asked for before."""
-        return self._finished(self._connection.call("GET", f"/api/releases/{id}"))
+        return _answer(self._finished(self._connection.call("GET", f"/api/releases/{id}")))
 
     def releases(self) -> list[dict[str, Any]]:
         """The releases that this caller has asked for, the latest first."""
         found: list[dict[str, Any]] = self._connection.call("GET", "/api/releases")
         return [one for one in found if one["dataset"] == self.name]
 
-    def _finished(self, reply: Mapping[str, Any]) -> Any:
-        """The answer in a reply, when it is there."""
+    def _finished(self, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The reply when its release is not running any more."""
         waited = 0
         while reply["state"] == "running":
             time.sleep(min(PAUSE * 2**waited, 8.0))
             waited, reply = waited + 1, self._connection.call("GET", f"/api/releases/{reply['id']}")
-        if reply["state"] == "waiting":
-            raise Pending(reply["id"])
-        if reply["state"] == "refused":
-            raise UptackError("this request was refused: by the curator, or because others had used up the budget")
-        if reply["state"] != "answered":
-            raise UptackError(
-                "this release is withheld: it was not done in time. What the ledger shows as spent stands"
-            )
-        return answers.read(reply["answer"])
+        return reply
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """The cost and the expected error of releases, from the server. Spends nothing."""
@@ -169,13 +160,24 @@ class RemoteSession(Session):
 
     def pay(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: a server debits every request by itself."""
-        raise UptackError("a session on a server has no plans that are paid at once; ask for a report")
+        raise UptackError("a session on a server can't pay for a whole plan at once; request a report instead")
 
     @property
     def remaining(self) -> Privacy:
         """What is left of the budget for this caller."""
         left = self._connection.call("GET", f"/api/datasets/{self.name}")["remaining"]
         return Privacy(left["epsilon"], left["delta"], self.adjacency)
+
+
+def _answer(reply: Mapping[str, Any]) -> Any:
+    """The answer in a reply. Raises an error if there is none."""
+    if reply["state"] == "waiting":
+        raise Pending(reply["id"])
+    if reply["state"] == "refused":
+        raise UptackError("this request was refused: by the curator, or because others had used up the budget")
+    if reply["state"] != "answered":
+        raise UptackError("this release is withheld: it was not done in time. What the ledger shows as spent stands")
+    return answers.read(reply["answer"])
 
 
 def connect(
@@ -199,7 +201,7 @@ def connect(
         raise InvalidArgument("url", "the address of a server, such as https://stats.example.org", repr(url[:80]))
     if place.scheme == "http" and not _is_local(place.hostname):
         raise InvalidArgument("url", "https for a server on another machine", "http", "A token is a secret.")
-    connection = Connection(url, checks.instance("token", token, str, "a text"), transport)
+    connection = ServerConnection(url, checks.instance("token", token, str, "a text"), transport)
     names = [one["name"] for one in connection.call("GET", "/api/datasets")]
     if dataset is None and len(names) != 1:
         raise InvalidArgument("dataset", f"one of {', '.join(map(repr, names))}" if names else "given", "nothing")

@@ -116,6 +116,7 @@ def check() -> None:
 def watched(run: Callable[[], T]) -> T:
     """What `run()` returns or raises; where a signal's handler raised meanwhile, that and nothing behind it.
 
+    >>> before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores Ctrl-C
     >>> def swallow():
     ...     try:
     ...         signal.raise_signal(signal.SIGINT)

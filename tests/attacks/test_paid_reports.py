@@ -204,8 +204,8 @@ def test_another_process_that_spends_meanwhile_does_not_take_the_report(book):
     session.paid_for = spend_after
     made = profile(session, 2, 1e-6, target="a")
     assert made.columns[1]["median"].value is not None
-    assert "budget" in made.sections["regression"].note
-    assert made.spent.epsilon < 2
+    assert "least-squares" in made.sections["regression"].note  # sections are paid for before rows are read, too
+    assert 1.99 < made.spent.epsilon <= 2
 
 
 def test_a_huge_epsilon_has_its_page():

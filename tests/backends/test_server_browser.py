@@ -142,6 +142,8 @@ def test_a_report_is_shown_in_its_frame(chromium, served):
     page.goto(f"{address}/enter?token={service.store.issue('cy', 'curator', purpose='link')}")
     page.get_by_role("button", name="Continue").click()
     page.goto(f"{address}/datasets/clinic/ask/report?epsilon=3&delta=1e-7")
+    page.get_by_role("button", name="Try it on made-up data").click()
+    page.frame_locator("iframe.report").get_by_role("heading", name="Made-up data: clinic").wait_for()
     page.get_by_role("button", name="Release").click()
     page.locator(".answer").wait_for()
     assert page.frame_locator("iframe.report").get_by_role("heading", name="wait_minutes").count() == 1

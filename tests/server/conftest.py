@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from uptack.registry import declared
 from uptack.samples import load
 from uptack.server.app import create_app
 from uptack.server.config import DatasetConfig, ServerConfig
@@ -25,6 +26,18 @@ def clinic(tmp_path_factory):
     path = tmp_path_factory.mktemp("served") / "clinic.parquet"
     pq.write_table(pa.table(columns), path)
     return str(path)
+
+
+FEW = {
+    "count", "ecdf", "fourier_density", "histogram", "iqr", "kde", "linear_regression", "mann_whitney", "mean",
+    "median", "proportion", "quantile", "superiority", "synthetic",
+}  # fmt: skip
+"""Functions of every shape. All have endpoints from the same declaration, and three for each take long to make."""
+
+
+@pytest.fixture
+def every_statistic():
+    """Servers of this test have endpoints for all functions."""
 
 
 class Server:
@@ -49,9 +62,12 @@ class Server:
 
 
 @pytest.fixture
-def start(tmp_path, clinic):
-    """Start servers. What is left running at the end is closed."""
+def start(request, tmp_path, clinic, monkeypatch):
+    """Start servers, with few functions. What is left running at the end is closed."""
     made = []
+    if "every_statistic" not in request.fixturenames:
+        few = {name: one for name, one in declared().items() if name in FEW}
+        monkeypatch.setattr(Service, "statistics", lambda service: few)
 
     def starting(*datasets, store=None, **options):
         chosen = datasets or (DatasetConfig("clinic", clinic, 3, "1/1000000"),)

@@ -4,11 +4,13 @@
     python -m tests.server.crowd --kills 200 --analysts 50 --postgres      # PostgreSQL, which is restarted too
 
 Analysts send requests with keys, again and again until each has an end (answered, withheld or refused), to whichever
-server process is alive. Meanwhile processes are killed with SIGKILL and started again. At the end:
+server process is alive. Meanwhile processes are killed with SIGKILL and started again. Requests are small until the
+last tenth of the kills, and larger from then on, so that answers are made until near the end and the budget is used up.
+At the end:
 
 - no answer without its debit, no debit twice for one key, and no more debits than keys;
 - every answer that a client has seen is stored, unchanged;
-- the budget is not exceeded, and the chain of the ledger is intact.
+- the budget is used up and not exceeded, and the chain of the ledger is intact.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import os
 import random
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -41,6 +44,10 @@ from uptack.server.release_store import ReleaseStore
 from uptack.server.service import open_dataset
 from uptack.wire import answers
 
+EPSILON = 2
+SMALL, LARGE = 40_000, 20
+"""Requests are for 1/SMALL or less, and for 1/LARGE or less in the last tenth of the kills. It takes 80,000 small ones
+or more to use up the budget, and 40 to 100 large ones."""
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["uptack.server.app", "uptack.statistics", "uptack.discrete", "uptack.table.engine.table"])
 
@@ -77,11 +84,13 @@ class Servers:
         self._processes[place] = self._start(self.ports[place])
 
     def ready(self) -> int:
-        """How many processes answer."""
+        """How many processes answer. One that has ended by itself, because its database was away, is started again."""
         count = 0
-        for port in self.ports:
+        for place, port in enumerate(self.ports):
+            if not self._processes[place].is_alive():
+                self._processes[place] = self._start(port)
             with contextlib.suppress(httpx.TransportError):
-                count += httpx.get(f"http://127.0.0.1:{port}/ready", timeout=2).status_code == 200
+                count += httpx.get(f"http://127.0.0.1:{port}/ready", timeout=10, verify=False).status_code == 200
         return count
 
     def stop(self) -> None:
@@ -97,8 +106,10 @@ class Analyst(threading.Thread):
     def __init__(self, name: str, token: str, ports: list[int], stop: threading.Event, seed: int) -> None:
         super().__init__(daemon=True)
         self.seen: dict[str, tuple[str, Any]] = {}
+        self.least, self.refused = SMALL, False
         self.analyst, self._ports, self._stop_asking = name, ports, stop
-        self._headers, self._random = {"Authorization": f"Bearer {token}"}, random.Random(seed)
+        self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=30, verify=False)
+        self._random = random.Random(seed)
 
     def run(self) -> None:
         """Ask until told to stop."""
@@ -106,16 +117,23 @@ class Analyst(threading.Thread):
         while not self._stop_asking.is_set():
             number += 1
             key = f"{self.analyst}-{number}"
-            body = {"columns": ["x"], "options": {"epsilon": f"1/{self._random.randint(400, 1000)}"}}
+            body = {
+                "columns": ["x"],
+                "options": {"epsilon": f"1/{self._random.randint(self.least, 5 * self.least // 2)}"},
+            }
             self.seen[key] = self._finish(key, body)
+            if self.seen[key][0] == "refused":  # at once, so it would ask for nothing else
+                self.refused = True
+                time.sleep(1)
 
     def _finish(self, key: str, body: Any) -> tuple[str, Any]:
         while True:
             port = self._random.choice(self._ports)
-            headers = {**self._headers, "Idempotency-Key": key}
             try:
-                reply = httpx.post(
-                    f"http://127.0.0.1:{port}/api/datasets/t/releases/count", json=body, headers=headers, timeout=30
+                reply = self._http.post(
+                    f"http://127.0.0.1:{port}/api/datasets/t/releases/count",
+                    json=body,
+                    headers={"Idempotency-Key": key},
                 )
                 content = reply.json()
             except (httpx.TransportError, ValueError):
@@ -134,7 +152,7 @@ def run(
     """Kill, ask, and check. Raises AssertionError if anything was charged twice, lost or answered for free."""
     rng = np.random.default_rng(1)
     pq.write_table(pa.table({"x": rng.random(2000) < 0.3}), folder / "t.parquet")
-    dataset = DatasetConfig("t", str(folder / "t.parquet"), 2, seconds=0.05)
+    dataset = DatasetConfig("t", str(folder / "t.parquet"), EPSILON, seconds=0.1)
     config = ServerConfig((dataset,), place, requests_per_second=1e6)
     store = ReleaseStore(place)
     open_dataset(dataset, store)
@@ -145,13 +163,20 @@ def run(
             one.start()
         chance = random.Random(7)
         for number in range(kills):
+            for one in crowd if number >= 0.9 * kills - 1 else ():
+                one.least = LARGE
             deadline = time.monotonic() + 60
             while servers.ready() < processes and time.monotonic() < deadline:
                 time.sleep(0.05)
             time.sleep(chance.uniform(0.05, 0.6))
+            if number % 20 == 0:
+                print(f"{number} kills, {sum(len(one.seen) for one in crowd)} requests", file=sys.stderr, flush=True)
             servers.kill(number % processes)
             if restart is not None and number % every == every // 2:
                 restart()
+        deadline = time.monotonic() + 300
+        while not all(one.refused for one in crowd) and time.monotonic() < deadline:
+            time.sleep(0.1)
         stop.set()
         for one in crowd:
             one.join(120)
@@ -181,6 +206,8 @@ def check(store: ReleaseStore, ledger: Ledger, crowd: list[Analyst]) -> dict[str
         assert answered <= debits[one.analyst] <= started, (one.analyst, answered, debits[one.analyst], started)
     assert ledger.verify(), ledger.verify()
     assert ledger.spent() <= ledger.budget
+    assert states["answered"], states
+    assert states["refused"], ("the budget was not used up", states)
     failures = {state: count for state, count in states.items() if state.startswith("HTTP")}
     assert not failures, failures
     return {

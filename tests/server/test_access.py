@@ -3,12 +3,15 @@
 import json
 import logging
 import os
+import sqlite3
 import time
 
 import pytest
+from sqlalchemy import update
 
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, LedgerError
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.server import release_store
 from uptack.server.access import COOKIE, Limits
 from uptack.server.config import DatasetConfig, ServerConfig, read_config
 from uptack.server.release_store import ReleaseStore, fingerprint
@@ -165,8 +168,25 @@ def test_places_for_releases_are_counted():
         with pytest.raises(Refused) as refused, limits.running("ann"):
             pass
         assert refused.value.status == 429
-    with limits.running("ann"):
+    with limits.running("ann"), limits.running("ann"), limits.running("ann", "plans"):
         pass
+
+
+def test_processes_share_the_limits_of_a_caller(clinic):
+    config = ServerConfig((DatasetConfig("clinic", clinic, 3),), "x.db", workers=4, requests_at_once=6)
+    limits = Limits.of(config)
+    with limits.running("ann"), limits.running("ann"), pytest.raises(Refused), limits.running("ann"):
+        pass
+    calls = [bearable(limits) for _ in range(100)]
+    assert calls.count(True) < 50, "a quarter of 20 a second, and five seconds' worth at once"
+
+
+def bearable(limits):
+    try:
+        limits.count("ann")
+    except Refused:
+        return False
+    return True
 
 
 def test_logs_and_errors_hold_no_secret_and_no_value(server, caplog):
@@ -237,20 +257,50 @@ def test_two_servers_share_one_ledger(start):
 
 
 def test_a_store_of_a_newer_version_is_refused(tmp_path):
-    from sqlalchemy import update
-
-    from uptack.server import release_store
-
     store = ReleaseStore(tmp_path / "store.db")
     with store._store.writing() as connection:
         connection.execute(update(release_store.versions).values(version=99))
-    with pytest.raises(Exception, match="newer uptack"):
+    with pytest.raises(LedgerError, match=r"version 99 .* up to 1. Install a newer uptack"):
         ReleaseStore(tmp_path / "store.db")
 
 
-def test_a_copy_of_the_store_is_a_backup(start, clinic, tmp_path):
-    import sqlite3
+def versions_of(place):
+    with sqlite3.connect(place) as raw:
+        columns = [name for _, name, *_ in raw.execute("PRAGMA table_info(uptack_settings)")]
+        found = raw.execute("SELECT version FROM uptack_server").fetchall(), columns
+    raw.close()
+    return found
 
+
+def test_an_older_store_is_brought_up_to_date(start, tmp_path, monkeypatch):
+    place, old = tmp_path / "store.db", start()
+    made = old.signed_in().post(MEDIAN, json=AGE, headers={"Idempotency-Key": "k"}).json()
+    token, head = old.token("cy"), old.ledger.head()
+    old.service.close()
+    steps = (
+        ("ALTER TABLE uptack_settings ADD COLUMN author TEXT NOT NULL DEFAULT ''",),
+        ("UPDATE uptack_settings SET author = 'chen'", "ALTER TABLE uptack_settings ADD COLUMN day TEXT"),
+    )
+    monkeypatch.setattr(release_store, "MIGRATIONS", (*steps, ("ALTER TABLE nothing ADD COLUMN x TEXT",)))
+    with pytest.raises(LedgerError):
+        ReleaseStore(place)
+    assert versions_of(place) == ([(1,)], ["name", "value"]), "a step that fails undoes those before it"
+    monkeypatch.setattr(release_store, "MIGRATIONS", steps)
+    for _ in range(2):  # steps run once
+        new = start()
+        assert versions_of(place) == ([(3,)], ["name", "value", "author", "day"])
+        assert new.http.get("/api/datasets", headers=bearer(token)).status_code == 200
+        assert new.signed_in().post(MEDIAN, json=AGE, headers={"Idempotency-Key": "k"}).json() == made
+        assert new.ledger.verify(head)
+    with sqlite3.connect(place) as raw:
+        assert raw.execute("SELECT DISTINCT author FROM uptack_settings").fetchall() == [("chen",)]
+    raw.close()
+    monkeypatch.setattr(release_store, "MIGRATIONS", steps[:1])
+    with pytest.raises(LedgerError, match=r"version 3 .* up to 2"):
+        ReleaseStore(place)
+
+
+def test_a_copy_of_the_store_is_a_backup(start, clinic, tmp_path):
     server = start()
     made = server.signed_in().post(MEDIAN, json=AGE, headers={"Idempotency-Key": "k"}).json()
     with sqlite3.connect(tmp_path / "store.db") as source, sqlite3.connect(tmp_path / "copy.db") as copy:
@@ -311,10 +361,9 @@ def test_a_wrong_configuration_says_what_is_wrong(tmp_path, old, new, message):
 
 
 def test_a_configuration_reaches_worker_processes():
-    from uptack.wire import answers
-
-    made = ServerConfig((DatasetConfig("a", "a.csv", "1/3", opening={"person": ["id"]}),), "store.db")
-    assert answers.loads(answers.dumps(made)) == made
+    opening = {"person": ["id"], "adjacency": ADD_REMOVE}
+    made = ServerConfig((DatasetConfig("a", "a.csv", "1/3", opening=opening),), "store.db", proxy_header=None, port=81)
+    assert ServerConfig.from_text(made.to_text()) == made
 
 
 def test_a_revoked_token_leaves_no_cookie_and_no_link_behind(server):

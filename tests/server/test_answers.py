@@ -1,7 +1,9 @@
 """Answers on the wire: what comes back is what was sent, and a hostile text can only make a wrong value."""
 
+import contextlib
 import datetime as dt
 import json
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +11,10 @@ import pytest
 
 import uptack as ut
 from uptack import SeededEntropy
+from uptack.registry import declared, find, in_tables
 from uptack.samples import load
+from uptack.server.service import storable
+from uptack.session import Request
 from uptack.wire import answers
 
 SEED = {"entropy": SeededEntropy(3)}
@@ -116,9 +121,15 @@ def instance(name, **state):
         {"$": "name", "of": "uptack.server.app:serve"},
         {"$": "name", "of": "uptack.session:open"},
         instance("uptack.client:RemoteSession", _connection=1),
+        instance("uptack.server.config:DatasetConfig"),
         instance("uptack.noise:SystemEntropy"),
         instance("uptack.release:Advice", to_dict={"$": "name", "of": "float"}),
         instance("uptack.release:Advice", __class__={"$": "name", "of": "float"}),
+        instance("uptack.release:Advice", share=1),  # an attribute that the class does not have
+        instance("uptack.blocks.process_isolation:Sealed"),
+        {"$": "name", "of": "uptack.blocks.process_isolation:_loaded"},
+        {"$": "name", "of": "uptack.table.opening:open_table"},
+        {"$": "member", "of": ["uptack.release:Release", "x"]},
         {"$": "nonsense", "of": 1},
         {"of": 1},
         {"$": "tuple", "of": None},
@@ -127,6 +138,53 @@ def instance(name, **state):
 def test_a_hostile_text_is_refused(written):
     with pytest.raises(answers.NotOnWire):
         answers.loads(json.dumps(written))
+
+
+class Payload:
+    """What runs a statement where it is unpickled."""
+
+    def __reduce__(self):
+        return exec, ("raise SystemExit('code of somebody else ran')",)
+
+
+def test_an_answer_runs_nothing_where_its_interval_is_worked_out():
+    """The noise of this one calls pairs.share(pairs.sizes), and both were the sender's to choose."""
+    pairs = instance(
+        "uptack.release:Advice",
+        secret=False,
+        sizes=answers.encode(pickle.dumps(Payload())),
+        share={"$": "name", "of": "uptack.blocks.process_isolation:_loaded"},
+    )
+    noise = instance("uptack.ranks.superiority:SuperiorityNoise", pairs=pairs, seen={"$": "name", "of": "float"})
+    with pytest.raises(answers.NotOnWire):
+        answers.loads(json.dumps(noise)).around(0.5, 0.95)
+
+
+COLUMNS = (["x"], ["x", "k"], ["b", "x"], ["x", "b"], ["k", "b"], ["b"], ["t"], ["x", "y", "z"], [])
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng, n = np.random.default_rng(0), 2000
+    numbers = {name: rng.normal(size=n) for name in "xyz"}
+    whole = {"k": rng.integers(0, 3, n), "b": rng.random(n) < 0.5, "t": rng.choice(["a", "b"], n)}
+    return ut.open({**numbers, **whole, "d": np.datetime64("2024-01-01", "us") + rng.integers(0, 10**9, n)}, **SEED)
+
+
+@pytest.mark.parametrize("name", [name for name, one in declared().items() if in_tables(one)])
+def test_the_answer_of_every_function_comes_back(name, table):
+    """A server debits before it writes the answer: one that can't be sent would be lost."""
+    for example in find(name, in_tables).examples:
+        options = {key: value for key, value in example.items() if (name, key) != ("kde", "bandwidth")}
+        for columns in COLUMNS:
+            with contextlib.suppress(ut.UptackError):  # of columns that it does not take
+                made = storable(table.run(Request(name, *columns, **{"epsilon": 50, **options})))
+                if made:
+                    break
+        else:
+            pytest.fail("no answer")
+        text = answers.dumps(made)
+        assert answers.dumps(answers.loads(text)) == text
 
 
 def test_deep_texts_are_refused():

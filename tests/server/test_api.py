@@ -4,13 +4,16 @@ import datetime as dt
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
+from uptack.privacy import ADD_REMOVE
 from uptack.samples import path
 from uptack.server.config import DatasetConfig
 from uptack.server.service import Caller, Service
+from uptack.session import Request
 from uptack.wire import answers
 
 MEDIAN = "/api/datasets/clinic/releases/median"
@@ -37,6 +40,68 @@ def test_a_request_with_the_same_key_is_charged_once(server):
     server.service.pause("clinic", True)  # what was answered stays
     assert http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "one"}).json() == first
     assert server.ledger.spent().epsilon == 0.5
+
+
+def test_nothing_waits_for_a_release_that_reads_rows(server, monkeypatch):
+    reading, done, make = threading.Event(), threading.Event(), Request.make
+
+    def held_up(self, table, entropy):  # a query that takes as long as the test
+        if self.statistic == "median":
+            reading.set()
+            assert done.wait(30)
+        return make(self, table, entropy)
+
+    monkeypatch.setattr(Request, "make", held_up)
+    asking = [threading.Thread(target=lambda: server.signed_in().post(MEDIAN, json=WAIT))]
+    http, mean = server.signed_in(), {"columns": ["cost"], "options": {"epsilon": 0.25}}
+    page = "/datasets/clinic/ask/mean?epsilon=0.25&column=cost"
+    replies, seen = [], []
+
+    def look():
+        replies.append(http.get("/api/datasets/clinic").status_code)
+        replies.append(http.post("/api/datasets/clinic/plans/median", json=WAIT).status_code)
+        replies.append(http.post("/api/datasets/clinic/plans/report", json={"options": {"epsilon": 1}}).status_code)
+        replies.append(http.post("/api/datasets/clinic/examples/mean", json=mean).status_code)
+        replies.append(http.get(page).status_code)
+
+    try:
+        asking[0].start()
+        assert reading.wait(30)
+        looking = threading.Thread(target=look)
+        looking.start()
+        looking.join(30)
+        assert replies == [200] * 5
+        for body, kind in ((mean, "mean"), ({"options": {"epsilon": 1, "columns": ["age"]}}, "report")):
+            path = f"/api/datasets/clinic/releases/{kind}"
+            asking.append(threading.Thread(target=lambda p=path, b=body: server.signed_in().post(p, json=b)))
+            asking[-1].start()
+        for _ in range(300):
+            seen = server.ledger.history()
+            if len(seen) == 3:
+                break
+            time.sleep(0.1)
+    finally:
+        done.set()
+        for thread in asking:
+            thread.join()
+    assert len(seen) == 3  # debits do not wait for the rows either
+
+
+def test_nothing_follows_from_a_secret_number_of_rows(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3, opening={"adjacency": ADD_REMOVE}), slots=True)
+    held, ann = server.service.datasets["clinic"], Caller("ann", "analyst")
+    seen = []
+    for size in (held.public.size, 10**7):
+        held.public = replace(held.public, size=size)
+        seen.append((server.service.face(ann, "clinic"), server.service._job(held, ann, "median", WAIT).slots))
+    assert seen[0] == seen[1]
+
+
+def test_an_empty_key_is_refused(server):
+    """Whoever sends one expects to be charged once."""
+    reply = server.signed_in().post(MEDIAN, json=WAIT, headers={"Idempotency-Key": ""})
+    assert reply.status_code == 422
+    assert server.ledger.history() == []
 
 
 def test_a_key_names_one_request(server):
@@ -110,7 +175,52 @@ def test_examples_are_made_up(server):
     http = server.signed_in()
     made = http.post("/api/datasets/clinic/examples/mean", json=WAIT).json()
     assert made["result"]["private"] is False
+    report = http.post("/api/datasets/clinic/examples/report", json={"options": {"epsilon": 1}}).json()
+    assert made["made_up"] is report["made_up"] is True
+    assert report["result"]["table"] == "Made-up data: clinic"
+    assert report["result"]["private"] is False
+    assert {one["name"] for one in report["result"]["columns"]} == set(server.service.made_up("clinic").source.kinds)
     assert server.ledger.history() == []
+    assert server.service.store.listed() == []
+
+
+def test_previews_have_limits_and_leave_releases_alone(start, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.MOST_PREVIEWS", 3)
+    monkeypatch.setattr("uptack.server.api.os.cpu_count", lambda: 1)
+    go, plan, plans = threading.Event(), Service.plan, "/api/datasets/clinic/plans/median"
+    monkeypatch.setattr(Service, "plan", lambda *given: go.wait(120) and plan(*given))
+    queued = threading.Semaphore(0)
+
+    class Queue(ThreadPoolExecutor):
+        def submit(self, *given):
+            queued.release()
+            return super().submit(*given)
+
+    monkeypatch.setattr("uptack.server.api.ThreadPoolExecutor", Queue)
+    server = start(requests_at_once=2)
+    people = [server.signed_in(name) for name in ("ann", "ann", "bob")]
+    with ThreadPoolExecutor(3) as crowd:
+        waiting = [crowd.submit(one.post, plans, json=WAIT) for one in people]
+        try:
+            assert all(queued.acquire(timeout=60) for _ in people), "three plans hold their places"
+            assert server.signed_in("ann").post(plans, json=WAIT).status_code == 429
+            assert server.signed_in("cy").post(plans, json=WAIT).status_code == 503
+            full = server.signed_in("cy").get("/datasets/clinic/ask/median?column=age&epsilon=1")
+            assert (full.status_code, full.headers["retry-after"]) == (503, "1")
+            assert server.signed_in("cy").get("/datasets/clinic/ask/median").status_code == 200, "an empty form"
+            assert server.signed_in("ann").post(MEDIAN, json=WAIT).status_code == 200, "releases do not wait for plans"
+        finally:
+            go.set()
+        assert [one.result().status_code for one in waiting] == [200, 200, 200]
+    assert wait_for(lambda: server.signed_in("cy").post(plans, json=WAIT).status_code == 200)
+
+
+def wait_for(condition):
+    """Whether a condition holds within 20 seconds."""
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
 
 
 def test_made_up_rows_belong_to_people_where_people_are_protected(start):
@@ -193,7 +303,10 @@ def test_allowances_and_pause(server):
     assert server.ledger.verify()
 
 
-def test_an_answer_is_not_seen_before_its_slot_ends(start, clinic):
+@pytest.mark.parametrize("end", ["answered", "withheld"])
+def test_what_came_of_a_release_is_not_seen_before_its_slot_ends(start, clinic, monkeypatch, end):
+    if end == "withheld":
+        monkeypatch.setattr("uptack.server.service.storable", lambda made: 1 / 0)  # something that depends on rows
     server = start(DatasetConfig("clinic", clinic, 3, seconds=1.5), slots=True)
     http, other, states = server.signed_in(), server.signed_in(), []
     asking = threading.Thread(target=lambda: states.append(http.post(MEDIAN, json=WAIT).json()["state"]))
@@ -203,7 +316,7 @@ def test_an_answer_is_not_seen_before_its_slot_ends(start, clinic):
         if asking.is_alive():
             states += [one["state"] for one in seen if time.time() < one["made"] + 1.4]
         time.sleep(0.1)
-    assert states[-1] == "answered"
+    assert states[-1] == end
     assert set(states[:-1]) <= {"running"}
 
 
@@ -213,14 +326,6 @@ def test_a_reply_without_an_answer_does_not_tell_when_it_was_done(start, clinic,
     began = time.monotonic()
     assert server.signed_in().post(MEDIAN, json=WAIT).json()["state"] == "running"
     assert time.monotonic() - began >= 0.9, "the reply came when the release was done"
-
-
-def test_what_is_withheld_is_not_seen_before_its_slot_ends(start, clinic, monkeypatch):
-    server = start(DatasetConfig("clinic", clinic, 3, seconds=1), slots=True)
-    monkeypatch.setattr("uptack.server.service.storable", lambda made: 1 / 0)  # something that depends on rows
-    began = time.monotonic()
-    assert server.signed_in().post(MEDIAN, json=WAIT).json()["state"] == "withheld"
-    assert time.monotonic() - began >= 0.9
 
 
 def test_the_time_of_a_debit_does_not_tell_when_others_were_done(start, clinic, monkeypatch):
@@ -236,11 +341,12 @@ def test_the_time_of_a_debit_does_not_tell_when_others_were_done(start, clinic, 
     assert abs((second - first).total_seconds()) >= 0.8
 
 
-def test_a_release_whose_slots_have_passed_is_not_debited(server):
+@pytest.mark.parametrize("ago", [1e6, 300])  # after the last slot, and within it: it ends after 524 s
+def test_a_release_that_gets_a_place_too_late_is_not_debited(server, ago):
     caller = Caller("ann", "analyst")
     job = server.service._job(server.service.datasets["clinic"], caller, "median", WAIT)
     made = server.service.ask(caller, "clinic", "median", WAIT, "one")
-    late = replace(made, id="late", key="two", state="running", made=time.time() - 1e6, due=time.time() - 1e5)
+    late = replace(made, id="late", key="two", state="running", made=time.time() - ago, due=time.time() - 1)
     server.service._compute(server.service.store.add(late), job)
     assert server.service.store.release("late").state == "withheld"
     server.service.close()
@@ -260,6 +366,7 @@ def test_a_release_that_nobody_finishes_is_withheld(server):
     assert not store.move("lost", "running", "answered", answer="{}", shown=0.0), "a second answer from one debit"
 
 
+@pytest.mark.usefixtures("every_statistic")
 def test_every_declared_function_is_in_the_document(server):
     document = server.http.get("/api/openapi.json").json()
     for name in server.service.statistics():
@@ -345,6 +452,22 @@ def test_a_release_keeps_its_place_after_the_reply(start, clinic, monkeypatch):
     while server.service._running:
         time.sleep(0.05)
     assert http.post(MEDIAN, json=WAIT).status_code in (200, 202)
+
+
+def test_a_busy_server_refuses_what_would_wait_too_long(start, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.PATIENCE", 0.01)
+    monkeypatch.setattr("uptack.server.service.PLACES", 1)
+    monkeypatch.setattr("uptack.server.service.os.cpu_count", lambda: 2)
+    go, ready = threading.Event(), Service._compute
+    monkeypatch.setattr(Service, "_compute", lambda *given: go.wait(20) and ready(*given))
+    server = start(requests_at_once=9)
+    http = server.signed_in()
+    replies = [http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": str(i)}) for i in range(5)]
+    assert [one.status_code for one in replies] == [202, 202, 202, 202, 503]
+    assert replies[4].headers["retry-after"] == "1"
+    assert http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "3"}).status_code == 202, "it is known"
+    go.set()
+    assert wait_for(lambda: http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "4"}).status_code == 200)
 
 
 def test_a_place_is_free_when_the_slot_ends_and_not_before(start, clinic, monkeypatch):

@@ -93,6 +93,17 @@ def test_a_lost_connection_is_charged_once(server, monkeypatch):
     assert len(server.ledger.history()) == 1
 
 
+def test_what_is_withheld_counts_as_spent(server, monkeypatch):
+    def failing(*_):
+        raise ValueError("a row")
+
+    monkeypatch.setattr(Request, "make", failing)
+    session = connected(server)
+    with pytest.raises(UptackError, match="withheld"):
+        session["age"].median(epsilon=0.5)
+    assert session.spent.epsilon == server.ledger.spent().epsilon == 0.5
+
+
 def test_a_request_that_waits_for_approval(start, clinic):
     server = start(DatasetConfig("clinic", clinic, 3, approve_above="0.1"))
     session = connected(server)

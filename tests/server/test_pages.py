@@ -97,6 +97,12 @@ def released(opened, page):
     return sent.headers["location"]
 
 
+def framed(text):
+    """The page inside the frame of a report, and the frame's other attributes."""
+    content, rest = re.search(r'<iframe srcdoc="([^"]*)"([^>]*)>', text).groups()
+    return html.unescape(content), rest
+
+
 def alert(reply):
     return html.unescape(re.search(r'role="alert">(.*?)</p>', reply.text, re.S)[1])
 
@@ -337,13 +343,25 @@ def test_answers_with_a_picture_and_files(ann, question):
 def test_a_report_is_framed_where_it_can_do_nothing(ann):
     place = released(ann, "/datasets/clinic/ask/report?epsilon=2&delta=1e-7")
     page = ann.get(place).text
-    assert f'<iframe src="{place}/page" sandbox' in page
-    framed = ann.get(f"{place}/page")
-    assert "sandbox" in framed.headers["content-security-policy"]
-    assert "script-src" not in framed.headers["content-security-policy"]
-    assert framed.headers["x-frame-options"] == "SAMEORIGIN"
-    assert "attachment" in ann.get(f"{place}/report.html").headers["content-disposition"]
+    content, rest = framed(page)
+    assert page.partition("</iframe>")[2].lstrip().startswith('<p class="buttons">'), "notes are in the report"
+    file = ann.get(f"{place}/report.html")
+    assert content == file.text.replace("\r", "")
+    assert rest == ' sandbox title="Report" class="report"'
+    assert "attachment" in file.headers["content-disposition"]
+    assert "sandbox" in file.headers["content-security-policy"]
+    assert "script-src" not in file.headers["content-security-policy"]
     assert ann.get(place).headers["x-frame-options"] == "DENY"
+
+
+def test_a_report_can_be_tried_on_made_up_rows(ann, service):
+    before = len(service.datasets["clinic"].ledger.history()), len(service.store.listed())
+    page = ann.get("/datasets/clinic/ask/report?epsilon=2&delta=1e-7&column=wait_minutes&title=Waits&example=yes").text
+    content, rest = framed(page)
+    assert rest == ' sandbox title="Report" class="report"'
+    assert "These numbers are invented" in page
+    assert "<h1>Made-up data: Waits</h1>" in content
+    assert (len(service.datasets["clinic"].ledger.history()), len(service.store.listed())) == before
 
 
 def test_synthetic_rows_are_a_file_of_rows(ann):
@@ -500,6 +518,7 @@ def test_a_token_is_shown_once_with_a_link_and_can_be_revoked(app, chen, service
     assert (held.name, held.datasets) == ("fay", ("hostile",))
     assert chen.post(f"/curator/tokens/{held.hash}/revoke", data=token_of(chen)).status_code == 303
     assert service.store.token(secret) is None
+    assert chen.post("/curator/tokens", data=form | {"days": "9" * 5000}).status_code == 422
     wrong = chen.post("/curator/tokens", data=form | {"days": "many"})
     assert wrong.status_code == 422
     assert 'value="fay"' in wrong.text

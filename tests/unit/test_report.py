@@ -93,7 +93,7 @@ def test_too_few_rows_give_bottoms_and_advice():
     found = profile(session(few), 1, 1e-6, target="cost")
     text = to_html(found)
     assert "⊥" in text
-    assert "a reply needs n of at least" in text
+    assert "a reply needs at least" in text
 
 
 def test_the_page_is_one_file_with_escaped_names(made):
@@ -366,3 +366,42 @@ def test_columns_that_can_be_read_only_once_are_those_of_the_report():
     made = session(few).report(epsilon=2, columns=(name for name in ["age"]))
     assert made.hints == session(few).report(epsilon=2, columns=["age"]).hints
     assert [column.part.name for column in made.columns] == ["age"]
+
+
+def test_all_debits_of_a_report_are_made_before_rows_are_read(tmp_path, monkeypatch):
+    """The ledger has the time of each: one after some figures would tell how long those took."""
+    seen, make = [], Request.make
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=20, delta=1e-5)
+    opened = ut.open(
+        {name: np.random.default_rng(1).normal(size=3000) for name in "xyz"}, ledger=ledger, entropy=ut.SeededEntropy(5)
+    )
+
+    def watched(self, table, entropy):
+        seen.append(len(ledger.history()))
+        return make(self, table, entropy)
+
+    monkeypatch.setattr(Request, "make", watched)
+    made = opened.report(epsilon=6, target="y", correlations=True)
+    assert set(seen) == {len(ledger.history())}
+    assert made.sections["correlations"].replied
+    assert ledger.spent() == made.spent
+
+
+def test_a_section_that_others_have_left_no_budget_for_is_not_computed(tmp_path, monkeypatch):
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=6, delta=1e-5)
+    opened = ut.open(
+        {name: np.random.default_rng(1).normal(size=3000) for name in "xyz"}, ledger=ledger, entropy=ut.SeededEntropy(5)
+    )
+    pay = type(opened).pay
+
+    def raced(self, *arguments):
+        paid = pay(self, *arguments)
+        ledger.debit(ut.Privacy(Fraction(1, 2)), what="somebody else")
+        return paid
+
+    monkeypatch.setattr(type(opened), "pay", raced)
+    made = opened.report(epsilon=6, target="y", correlations=True)
+    assert made.columns[0]["median"].value is not None
+    notes = [one.note for one in made.sections.values()]
+    assert notes.count("Not computed: the budget was used up by other requests.") == 1
+    assert ledger.spent().exact_epsilon == made.spent.exact_epsilon + Fraction(1, 2)

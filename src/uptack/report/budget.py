@@ -326,7 +326,7 @@ class FigureAdvice:
             whole = self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
             ways += [f"ε of about {whole:g} for the whole report"] if whole <= USELESS else []
         why = f"{advice.why}; " if advice.why else ""
-        return f"{why}a reply needs " + (" or ".join(ways) or advice.other or "more rows")
+        return f"{why}a reply needs " + (", or ".join(ways) or advice.other or "more rows")
 
 
 def _total(division: Division, factor: Fraction) -> float:
@@ -386,7 +386,7 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         lines.append("Not computed at this budget: " + "; ".join(missing) + ".")
     if division.by_name:
         omitted = ", ".join(map(label, division.by_name))
-        lines.append(f"Left out, as ids or row numbers by their names: {omitted}. --columns includes them.")
+        lines.append(f"Left out, as ids or row numbers by their names: {omitted}. Choose them as columns to keep them.")
     return tuple(lines)
 
 
@@ -397,13 +397,12 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
         ways.append(f"ε ≈ {enough:g} instead of {division.budget.epsilon:g}")
     fewer = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < fewer < len(numeric):
-        ways.append(f"fewer columns (--columns, about {fewer} of these {len(numeric)})")
+        ways.append(f"fewer columns (about {fewer} of these {len(numeric)})")
     alone = least_epsilon(0.0, Fraction(1, 2))(division.rows)  # all candidates near the median: what a guess can do
     free = [part for part in numeric if part.plausible is None and not part.keys]
     unguessed = [part for part in free if alone <= float(part.unit * part.share)]
     if unguessed:
-        option = f"--plausible {label(unguessed[0].name)}=LOW:HIGH"
-        ways.append(f"a rough guess of the range of values ({option}), which need not be right")
+        ways.append(f"a plausible range of values of {label(unguessed[0].name)}, which need not be right")
     return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
 
 

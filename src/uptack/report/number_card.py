@@ -79,8 +79,9 @@ LEVELS = {
 """The levels of quantiles. Median and quartiles are one draw. Tails are another: they need more rows, and whether they
 get a reply should not decide whether the median does."""
 
-FEW_VALUES = 64
-"""Integers in so narrow a range are counted one by one, and drawn as bars, in place of a density."""
+FEW_VALUES = 48
+"""Integers in a box of so few (`box`) are counted one by one, and drawn as bars, in place of a density. Days of a month
+have a box of 42 and are; ages of employees have one of about 50, those of a population of 80, and are not."""
 
 AROUND = 8
 """So many integers beyond the range that quantiles suggest are counted too: those of a 0/1 column are often equal."""

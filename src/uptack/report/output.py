@@ -49,7 +49,7 @@ TABLES: dict[str, CsvTable] = {
 """The tables about columns."""
 
 COSTS = CsvTable(
-    "What each figure cost. Together they cost what the descriptor says: a fixed plan costs less than its sum.",
+    "What each figure cost. The total, in the descriptor, is less than the sum: the plan was fixed in advance.",
     {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
 )
 

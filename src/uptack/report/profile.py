@@ -221,13 +221,13 @@ def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices:
     return Plan((*planned.releases, *refused), division.cost, planned.remaining, notes)
 
 
-@in_one_state
 def profile(
     session: Session,
     /,
     epsilon: Rational,
     delta: Rational = 0,
     *,
+    public: Session | None = None,
     title: str | None = None,
     author: str | None = None,
     source: str | None = None,
@@ -236,11 +236,13 @@ def profile(
     **choices: Any,
 ) -> Profile:
     """The private profile of a table for (ε, δ) in all. `choices` are `columns`, `skip`, `shares`, `plausible`,
-    `measures` and the options of sections: see `report`.
+    `measures` and the options of sections: see `report`. `public`, if given, is the same session on the public side of
+    its table. It is planned on that one, so that no debit waits until another thread has read rows.
 
     **Theorem.** The losses of all columns' releases are fixed before the first of them, and composed as such
     (`uptack.session.paid`); what is asked may depend on released values. Sections are releases of their own, and all
-    add up to no more than what was asked for.
+    add up to no more than what was asked for. All debits are made before rows are read: so their times, which are on
+    record, do not depend on rows.
     """
     schema, today = session.schema, datetime.now().date().isoformat()
     masthead = {"title": (title, schema.title, "table"), "author": (author, schema.author, ""),
@@ -249,21 +251,26 @@ def profile(
     for name, text in texts.items():
         if not isinstance(text, str):
             raise InvalidArgument(name, "a text", checks.describe(text))
-    with steps("planning", 1, show=progress):
-        division = divide(session, epsilon, delta, **choices)
-    before, rows = session.spent, session.source.size if session.adjacency.size_is_public else None
-    if rows == 0:
-        raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
-    price = division.cost
-    if session.remaining is not None and not price.under(session.remaining.adjacency) <= session.remaining:
-        raise BudgetExceeded(price, session.remaining)
-    trees, paid = division.losses.of_parts(division.parts), None
-    if trees:
-        paid = session.pay(trees, division.budget.exact_delta, f"report of {len(division.parts)} columns")
-    releases = _Releases(session, division, paid)
-    with steps("figures of columns", len(division.parts) + len(division.sections), show=progress) as step:
-        columns = tuple(releases.column(part) for part in _each(division.parts, step))
-        answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
+    facts, before = session if public is None else public, session.spent
+    with facts.one_state():
+        with steps("planning", 1, show=progress):
+            division = divide(facts, epsilon, delta, **choices)
+        rows = facts.source.size if session.adjacency.size_is_public else None
+        if rows == 0:
+            raise InvalidArgument("data", "a table with at least one row", "none", "Nothing was spent.")
+        price = division.cost
+        if session.remaining is not None and not price.under(session.remaining.adjacency) <= session.remaining:
+            raise BudgetExceeded(price, session.remaining)
+        trees, paid = division.losses.of_parts(division.parts), None
+        if trees:
+            paid = session.pay(trees, division.budget.exact_delta, f"report of {len(division.parts)} columns")
+        releases = _Releases(session, division, paid)
+        with (
+            session.one_state(),
+            steps("figures of columns", len(division.parts) + len(division.sections), show=progress) as step,
+        ):
+            columns = tuple(releases.column(part) for part in _each(division.parts, step))
+            answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
     unanswered = sum("median" in column.part.figures and column["median"].value is None for column in columns)
     return Profile(
         **texts,
@@ -300,7 +307,15 @@ class _Releases:
     def __init__(self, session: Session, division: Division, paid: PaidPlan | None) -> None:
         self._session, self._losses, self._paid = session, division.losses, paid
         self._advice = FigureAdvice(division)
-        self._failure, self._any = "", False
+        self._failure, self._any, self._paid_sections = "", False, 0
+        for request in (one for section in division.sections for one in section.accepted):
+            try:
+                session.debit(session.complete(request))
+            except BudgetExceeded:  # others were faster
+                if paid is None and not self._paid_sections:
+                    raise
+                break
+            self._paid_sections += 1
 
     def column(self, part: Part) -> ColumnProfile:
         """What is published about a column."""
@@ -321,20 +336,27 @@ class _Releases:
         return replace(figure, note=expected_error(self._session.complete(request), part.rows))
 
     def section(self, asked: SectionPlan) -> SectionAnswer:
-        """The figures of a section, each of which is paid for by itself."""
+        """The figures of a section, each of which was paid for by itself."""
         name, made = asked.section.label, []
         for request, refusal in zip(asked.requests, asked.refusals, strict=True):
             if refusal is not None:
                 made.append(Figure(name, None, None, f"a reply needs {refusal.advice}"))
+            elif not self._paid_sections:
+                made.append(Figure(name, None, None, "Not computed: the budget was used up by other requests."))
             else:
-                made.append(self._tried(name, request, functools.partial(self._session.run, request))[0])
+                self._paid_sections -= 1
+                made.append(self._tried(name, request, functools.partial(self._read, request))[0])
         return SectionAnswer(asked.section, asked.columns, asked.requests, tuple(made))
+
+    def _read(self, request: Request) -> Made:
+        with self._session.snapshot():
+            return self._session.paid_for(self._session.complete(request))
 
     def _tried(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
         """A figure, and the ⊥ that it is of."""
-        if self._failure:
-            return Figure(label, None, None, self._failure), None
         cost = self._session.complete(request).cost
+        if self._failure:
+            return Figure(label, None, None, self._failure, "withheld", cost), None
         try:
             made = make()
         except UptackError as error:
@@ -342,10 +364,7 @@ class _Releases:
                 raise
             if isinstance(error, InvalidArgument):  # of this figure alone: what was asked came from released values
                 return Figure(label, None, None, f"Not computed: {error}", "withheld", cost), None
-            early = isinstance(error, BudgetExceeded)
-            self._failure = "Not computed: " + (
-                "the budget was used up by other requests." if early else "the rows can't be read."
-            )
+            self._failure = "Not computed: the rows can't be read."
             return Figure(label, None, None, self._failure, "withheld", cost), None
         self._any = True
         figure = Figure.of(label, made, cost if made.loss is not None else None)

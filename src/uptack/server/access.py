@@ -7,6 +7,7 @@ import hmac
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,17 +28,26 @@ LINK_DAYS = 1 / 24
 FORM_TOKEN = "form_token"
 """The field of a form that shows that the page was ours."""
 MOST_FIELDS = 2000
+"""Fields of one form, at most: a table has far fewer columns and options."""
 BURST = 5.0
 """Seconds' worth of requests that may come at once."""
 
 
 class Limits:
-    """How many requests a caller may send per second, and how many releases may be computed for her at once."""
+    """How many requests a caller may send per second, and how many releases or previews are computed for her at once.
+
+    A process counts its own requests, so each of several has its share of the limits (`of`).
+    """
 
     def __init__(self, per_second: float, at_once: int) -> None:
         self._rate, self._most, self._lock = per_second, at_once, threading.Lock()
         self._allowance: dict[str, tuple[float, float]] = {}
-        self._running: dict[str, int] = {}
+        self._running: Counter[tuple[str, str]] = Counter()
+
+    @classmethod
+    def of(cls, config: ServerConfig) -> Limits:
+        """The limits of one process: what a caller may do on the whole server, divided by the number of processes."""
+        return cls(config.requests_per_second / config.workers, -(-config.requests_at_once // config.workers))
 
     def count(self, who: str) -> None:
         """Count a request. Raises 429 if there are too many."""
@@ -52,19 +62,18 @@ class Limits:
             raise Refused(429, "too many requests; wait a second")
 
     @contextmanager
-    def running(self, who: str) -> Iterator[None]:
-        """Hold one of the caller's places for releases."""
+    def running(self, who: str, what: str = "releases") -> Iterator[None]:
+        """Hold one of the caller's places for releases, or for previews."""
         with self._lock:
-            if self._running.get(who, 0) >= self._most:
-                raise Refused(429, f"{self._most} of your releases are being computed; wait for one of them")
-            self._running[who] = self._running.get(who, 0) + 1
+            if self._running[who, what] >= self._most:
+                raise Refused(429, f"{self._most} of your {what} are being computed; wait for one of them")
+            self._running[who, what] += 1
         try:
             yield
         finally:
             with self._lock:
-                self._running[who] -= 1
-                if not self._running[who]:
-                    del self._running[who]
+                self._running[who, what] -= 1
+                self._running += Counter()  # forgets those that have none
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ class Access:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         foreign = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
         if request.method not in ("GET", "HEAD") and (foreign or kind != "application/json"):
-            raise Refused(403, "a browser changes something here with JSON only, and from a page of this server")
+            raise Refused(403, "requests from a browser must be JSON and come from a page of this server")
 
     def _visit(self, request: HttpRequest) -> Visit:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")

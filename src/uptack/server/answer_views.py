@@ -21,8 +21,8 @@ from uptack.labels import label
 from uptack.release import NoReply
 from uptack.report.pictures import columns_picture, density_picture, line_picture, rows_picture
 from uptack.report.text import sentence
-from uptack.server.service import StoredReport
 from uptack.wire.requests import as_tuple
+from uptack.wire.stored_report import StoredReport
 
 MOST_LINES = 60
 """Lines of an answer that a page shows; all of them are in the CSV file."""
@@ -36,14 +36,14 @@ PREVIEW = 8
 
 @dataclass(frozen=True)
 class AnswerView:
-    """What a page shows of an answer."""
+    """What a page shows of an answer. `page` is the HTML of a report, and empty for others."""
 
     table: FigureTable
     replied: bool
     picture: Markup | None
     notes: tuple[str, ...]
     private: bool
-    report: bool
+    page: str
     synthetic: bool
     folded: bool
 
@@ -60,9 +60,9 @@ def view(made: Any, title: str) -> AnswerView:
         table=table,
         replied=not isinstance(made, NoReply),
         picture=None if report or rows else picture(made, title),
-        notes=tuple(map(sentence, notes)),
+        notes=() if report else tuple(map(sentence, notes)),
         private=made.private,
-        report=report,
+        page=made.to_html() if report else "",
         synthetic=rows,
         folded=hasattr(getattr(made, "value", None), "points"),
     )

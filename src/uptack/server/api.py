@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
+import threading
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -31,17 +34,22 @@ from uptack.errors import BudgetExceeded, InvalidArgument, LedgerError, UptackEr
 from uptack.labels import json_text
 from uptack.release import NoReply
 from uptack.server.access import Access, Limits
+from uptack.server.config import ServerConfig
 from uptack.server.release_store import Record
 from uptack.server.service import REPORT, Caller, Refused, Service
 from uptack.wire import answers
 from uptack.wire.requests import NUMBER, read_object, request_schema
 
 Handler = Callable[..., Awaitable[Response]]
+T = TypeVar("T")
 
 PATIENCE = 25.0
 """Seconds that a request waits for its answer. After that the client asks for the release by its id."""
 LOOK = 1.0
 """Seconds between looks at a release that another process computes."""
+MOST_PREVIEWS = 32
+"""Plans and examples that a thread has before it, at most: a plan takes milliseconds, an error curve about two seconds,
+and a client waits for a minute."""
 MOST_DAYS = 3650
 MOST_DEPTH = 8
 """How deep a request may be nested: groups of several columns are 5 deep."""
@@ -84,13 +92,13 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         400: "The body is not JSON.",
         401: "Nobody is signed in.",
         403: "Not for this caller.",
-        404: "There is no such thing, or it is not for this caller.",
+        404: "Not found, or not for this caller.",
         409: "The budget or the state does not allow it.",
         413: "The request is too large.",
         422: "The request is wrong. Nothing was spent.",
         423: "The curator has paused this data set.",
         429: "Too many requests.",
-        503: "The server is shutting down, or its store does not answer.",
+        503: "The server is busy or shutting down, or its store does not answer.",
     }.items()
 }
 
@@ -185,7 +193,36 @@ class Asking:
         return made
 
 
-def add_api(app: FastAPI, service: Service, access: Access, asking: Asking) -> None:
+class Previews:
+    """Plans, examples and error curves. They are free, so they have a few threads of their own: releases never wait
+    for them. A caller has as many places as for releases, and there is an end to the queue."""
+
+    def __init__(self, config: ServerConfig, limits: Limits) -> None:
+        count = max(1, (os.cpu_count() or 1) // config.workers)
+        self._limits, self._threads = limits, ThreadPoolExecutor(count, "uptack-preview")
+        self._room = threading.BoundedSemaphore(MOST_PREVIEWS * count)
+
+    async def __call__(self, caller: Caller, work: Callable[..., T], *given: Any) -> T:
+        """What `work` returns. Raises 429 if too much is computed for the caller, 503 if the queue is full."""
+        with ExitStack() as place:
+            place.enter_context(self._limits.running(caller.place, "plans and examples"))
+            if not self._room.acquire(blocking=False):
+                raise Refused(503, "too many plans and examples are being computed; ask again in a moment")
+            place.callback(self._room.release)
+            try:
+                running = self._threads.submit(work, *given)
+            except RuntimeError:
+                raise Refused(503, "the server is shutting down; ask again later") from None
+            kept = place.pop_all()
+        running.add_done_callback(lambda _: kept.close())  # a caller who hangs up keeps her place until it is done
+        return await asyncio.wrap_future(running)
+
+    def close(self) -> None:
+        """Drop what has not been started."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def add_api(app: FastAPI, service: Service, access: Access, asking: Asking, previews: Previews) -> None:
     """Add all endpoints to an application."""
 
     def endpoint(
@@ -202,13 +239,13 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking) -> N
 
         return add
 
-    @endpoint("GET", "/datasets", "Data sets with their public faces")
+    @endpoint("GET", "/datasets", "Data sets, with what is public about them")
     async def datasets(request: HttpRequest) -> Response:
         caller = access.visit(request).caller
         names = [name for name in service.datasets if caller.sees(name)]
         return as_json([await run_in_threadpool(service.face, caller, name) for name in names])
 
-    @endpoint("GET", "/datasets/{dataset}", "The public face of a data set")
+    @endpoint("GET", "/datasets/{dataset}", "What is public about a data set")
     async def face(request: HttpRequest, dataset: str) -> Response:
         return as_json(await run_in_threadpool(service.face, access.visit(request).caller, dataset))
 
@@ -256,26 +293,23 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking) -> N
         @endpoint("POST", f"/datasets/{{dataset}}/plans/{name}", f"Plan: {summary}", schema)
         async def plan(request: HttpRequest, dataset: str) -> Response:
             caller, body = access.visit(request).caller, await read_json(request)
-            made = await run_in_threadpool(service.plan, caller, dataset, name, body)
+            made = await previews(caller, service.plan, caller, dataset, name, body)
             lines = [[line.cost, line.refusal, line.error, line.loss] for line in made.releases]
             return as_json({**made.to_dict(), "affordable": made.affordable, "lines": answers.encode(lines)})
 
         @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, KEY)
         async def release(request: HttpRequest, dataset: str) -> Response:
             caller, body = access.visit(request).caller, await read_json(request)
-            key = request.headers.get("idempotency-key") or secrets.token_urlsafe(16)
+            key = request.headers.get("idempotency-key", secrets.token_urlsafe(16))
             made = await asking(caller, dataset, name, body, key)
             waits = isinstance(made, Record) and made.state in ("running", "waiting")
             return as_json(outcome(made), 202 if waits else 200)
 
-        if name == REPORT:
-            return
-
         @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
         async def example(request: HttpRequest, dataset: str) -> Response:
             caller, body = access.visit(request).caller, await read_json(request)
-            made = await run_in_threadpool(service.try_out, caller, dataset, name, body)
-            return as_json({"answer": answers.encode(made), "result": made.to_dict()})
+            made = await previews(caller, service.try_out, caller, dataset, name, body)
+            return as_json({"made_up": True, "answer": answers.encode(made), "result": made.to_dict()})
 
     for name, declaration in service.statistics().items():
         statistic_endpoints(name, request_schema(declaration), declaration.summary)
@@ -300,7 +334,7 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking) -> N
         "properties": {"paused": {"type": "boolean"}},
     }  # fmt: skip
 
-    @endpoint("POST", "/datasets/{dataset}/pause", "Pause a data set, or let it go on", pausing)
+    @endpoint("POST", "/datasets/{dataset}/pause", "Pause or resume a data set", pausing)
     async def pause(request: HttpRequest, dataset: str) -> Response:
         caller = access.check_curator(access.visit(request))
         service.dataset(caller, dataset)

@@ -26,11 +26,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import uptack
 from uptack.errors import UptackError
 from uptack.server.access import Access, Limits
-from uptack.server.api import Asking, add_api, as_error, as_json
+from uptack.server.api import Asking, Previews, add_api, as_error, as_json
 from uptack.server.config import ServerConfig
 from uptack.server.pages import add_pages
 from uptack.server.service import Caller, Refused, Service
-from uptack.wire import answers
 
 LOG = logging.getLogger("uptack.server")
 ENVIRONMENT = "UPTACK_SERVER"
@@ -106,13 +105,13 @@ class Rim:
 def create_app(service: Service) -> FastAPI:
     """The application of a service."""
     config, seen = service.config, Counter[tuple[str, int]]()
-    limits = Limits(config.requests_per_second, config.requests_at_once)
-    access = Access(config, service.store, limits)
-    asking = Asking(service, limits)
+    limits = Limits.of(config)
+    access, asking, previews = Access(config, service.store, limits), Asking(service, limits), Previews(config, limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
+        previews.close()
         await run_in_threadpool(service.close)
 
     app = FastAPI(
@@ -146,8 +145,8 @@ def create_app(service: Service) -> FastAPI:
         caller = access.check_curator(access.visit(request))
         return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, caller, seen)))
 
-    add_api(app, service, access, asking)
-    add_pages(app, service, access, asking)
+    add_api(app, service, access, asking, previews)
+    add_pages(app, service, access, asking, previews)
     app.add_middleware(Rim, largest=config.largest_body, seen=seen)
     return app
 
@@ -172,7 +171,7 @@ def metrics_text(service: Service, caller: Caller, seen: Counter[tuple[str, int]
 
 def app_from_environment() -> FastAPI:
     """The application of a worker process."""
-    return create_app(Service(answers.loads(os.environ[ENVIRONMENT])))
+    return create_app(Service(ServerConfig.from_text(os.environ[ENVIRONMENT])))
 
 
 def serve(config: ServerConfig) -> None:
@@ -191,5 +190,5 @@ def serve(config: ServerConfig) -> None:
     if config.workers == 1:
         uvicorn.run(create_app(Service(config)), **options)
         return
-    os.environ[ENVIRONMENT] = answers.dumps(config)
+    os.environ[ENVIRONMENT] = config.to_text()
     uvicorn.run("uptack.server.app:app_from_environment", factory=True, workers=config.workers, **options)

@@ -35,6 +35,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.exact import read as read_number
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.wire import answers
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """Names of data sets are parts of addresses."""
@@ -98,6 +99,16 @@ class ServerConfig:
                 raise InvalidArgument("proxy.addresses", "IP addresses", repr(address)) from None
         if (self.certificate is None) != (self.key is None):
             raise InvalidArgument("key", "given together with certificate", "one without the other")
+
+    def to_text(self) -> str:
+        """The configuration as a text, for the worker processes of the server."""
+        return answers.dumps({**vars(self), "datasets": [vars(one) for one in self.datasets]})
+
+    @classmethod
+    def from_text(cls, text: str) -> ServerConfig:
+        """The configuration that `to_text` wrote."""
+        written = answers.loads(text)
+        return cls(**{**written, "datasets": tuple(DatasetConfig(**one) for one in written["datasets"])})
 
     @property
     def url(self) -> str:

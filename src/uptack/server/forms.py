@@ -72,14 +72,14 @@ LABELS = {
 }
 YES_NO = (("yes", "yes"), ("no", "no"))
 CHOICES = {
-    "interval": (("", "no"), *((str(level), f"{100 * level:g}%, for half of ε") for level in (0.9, 0.95, 0.99))),
+    "interval": (("", "no"), *((str(level), f"{100 * level:g}%, for two thirds of ε") for level in (0.9, 0.95, 0.99))),
     "missing": (("", "drop"), ("low", "count as low"), ("high", "count as high")),
 }
 """Options with usual values, from which a form lets people choose."""
 
 
 @dataclass(frozen=True)
-class Field:
+class FormField:
     """One field of a form. `kind` is text, number, select, columns, check or lines."""
 
     name: str
@@ -93,7 +93,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Question:
+class FormQuestion:
     """What can be asked of a data set: a release function, or a report (without a declaration)."""
 
     name: str
@@ -103,12 +103,12 @@ class Question:
     declaration: Declaration | None = None
 
     @staticmethod
-    def of(declaration: Declaration) -> Question:
+    def of(declaration: Declaration) -> FormQuestion:
         """The question that a release function answers."""
         section = START if declaration.name == SYNTHETIC else declaration.section
         first = re.split(CLAUSE, declaration.summary)[0].rstrip(".") + "."
         summary = WORDS[declaration.name][1] if declaration.name in WORDS else first
-        return Question(declaration.name, summary, section, wire_options(declaration), declaration)
+        return FormQuestion(declaration.name, summary, section, wire_options(declaration), declaration)
 
     @property
     def title(self) -> str:
@@ -118,14 +118,14 @@ class Question:
 
     # ----------------------------------------------------------------------------------------------------- the fields
 
-    def columns(self, session: Session, typed: Typed) -> list[Field]:
+    def columns(self, session: Session, typed: Typed) -> list[FormField]:
         """The fields that name columns: a list for each that has a role, and boxes where there may be any number."""
         ids = session.source.unit.ids
         every = {name: kind for name, kind in session.source.kinds.items() if name not in ids}
         chosen = tuple(typed.get("column", ()))
         if self.declaration is None:
             names = tuple((name, name) for name in every)
-            return [Field("column", "columns", "columns", "If none is chosen: all of them.", names, chosen=chosen)]
+            return [FormField("column", "columns", "columns", "If none is chosen: all of them.", names, chosen=chosen)]
         reads, needs = self.declaration.reads, "formula" not in self.declaration.allowed
 
         def fitting(kinds: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -138,7 +138,7 @@ class Question:
                 value, optional = chosen[i] if i < len(chosen) else "", i >= reads.least
                 choices = (("", "none" if i else "all rows"), *fitting(kinds)) if optional else fitting(kinds)
                 text = "column" if i == 0 else "column of groups" if reads.last else f"column {i + 1}"
-                made.append(Field("column", text, "select", "", choices, value, required=not optional))
+                made.append(FormField("column", text, "select", "", choices, value, required=not optional))
             return made
         if reads.least > 1 and len(self.declaration.data) > 1:
             help_ = "" if needs else "Not needed with a formula."
@@ -146,19 +146,19 @@ class Question:
             choices = ((response,) if response else ()) + fitting(reads.kinds)
             rest = "If none is chosen: all other numeric columns."
             return [
-                Field("column", "response", "select", help_, choices, chosen[0] if chosen else "", required=needs),
-                Field("column", "predictors", "columns", rest, fitting(reads.kinds), chosen=chosen[1:]),
+                FormField("column", "response", "select", help_, choices, chosen[0] if chosen else "", required=needs),
+                FormField("column", "predictors", "columns", rest, fitting(reads.kinds), chosen=chosen[1:]),
             ]
         help_ = "If none is chosen: all of them." if self.name == SYNTHETIC else ""
-        return [Field("column", "columns", "columns", help_, fitting(reads.kinds), chosen=chosen)]
+        return [FormField("column", "columns", "columns", help_, fitting(reads.kinds), chosen=chosen)]
 
-    def fields(self, session: Session, typed: Typed, *, more: bool) -> list[Field]:
+    def fields(self, session: Session, typed: Typed, *, more: bool) -> list[FormField]:
         """The fields of options: those that are shown at once, or the others (`more`)."""
         own = [one for one in self.options if one.name != "epsilon" and (one.name in MAIN or one.required) != more]
         own.sort(key=lambda one: MAIN.index(one.name) if one.name in MAIN else -1)
         return [self._field(one, session, typed) for one in own]
 
-    def _field(self, option: Option, session: Session, typed: Typed) -> Field:
+    def _field(self, option: Option, session: Session, typed: Typed) -> FormField:
         name, given = option.name, tuple(text for text in typed.get(option.name, ()) if text)
         text, value = LABELS.get(name, name.replace("_", " ")), "\n".join(given)
         help_ = f"{HINTS.get(name, option.help)} {FORMS.get(option.form, '')}".strip()
@@ -166,14 +166,16 @@ class Question:
         usual, several = CHOICES.get(name), option.form == "words"
         if option.form in ("choice", "object") or usual is not None:
             choices = usual or (YES_NO if option.form == "object" else tuple((one, one) for one in option.choices))
-            return Field(name, text, "select", help_, (*((("", "default"),) if usual is None else ()), *choices), value)
+            return FormField(
+                name, text, "select", help_, (*((("", "default"),) if usual is None else ()), *choices), value
+            )
         if several or name in ("order", "target"):
             choices = names if several else (("", "none"), *names)
-            return Field(name, text, "columns" if several else "select", help_, choices, value, given)
+            return FormField(name, text, "columns" if several else "select", help_, choices, value, given)
         if option.form == "flag":
-            return Field(name, text, "check", help_, chosen=given)
+            return FormField(name, text, "check", help_, chosen=given)
         kind = {"keys": "lines", "levels": "lines", "number": "number", "integer": "number"}.get(option.form, "text")
-        return Field(name, text, kind, help_, value=value, required=option.required)
+        return FormField(name, text, kind, help_, value=value, required=option.required)
 
     # ---------------------------------------------------------------------------------------------------- the request
 
@@ -208,10 +210,10 @@ class Question:
         return {"columns": columns, "where": conditions, "options": options}
 
 
-def questions(statistics: Mapping[str, Declaration]) -> dict[str, Question]:
+def questions(statistics: Mapping[str, Declaration]) -> dict[str, FormQuestion]:
     """All that can be asked, by name, in the order of the pages."""
-    made = {REPORT: Question(REPORT, WORDS[REPORT][1], START, REPORT_FIELDS)}
-    made |= {name: Question.of(one) for name, one in statistics.items()}
+    made = {REPORT: FormQuestion(REPORT, WORDS[REPORT][1], START, REPORT_FIELDS)}
+    made |= {name: FormQuestion.of(one) for name, one in statistics.items()}
     return {name: made[name] for name in (*WORDS, *made) if name in made}
 
 

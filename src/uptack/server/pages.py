@@ -36,9 +36,10 @@ from uptack.release import NoReply
 from uptack.report.text import sentence
 from uptack.server.access import COOKIE, FORM_TOKEN, Access, Visit, read_form
 from uptack.server.answer_views import MOST_LINES, as_csv, error_picture, in_python, view
-from uptack.server.api import Asking, as_error, issue_token
-from uptack.server.forms import START, SYNTHETIC, Question, Typed, questions
-from uptack.server.service import REPORT, Caller, Refused, Service, StoredReport, half_width
+from uptack.server.api import Asking, Previews, as_error, issue_token
+from uptack.server.forms import START, SYNTHETIC, FormQuestion, Typed, questions
+from uptack.server.service import REPORT, Caller, Refused, Service, half_width
+from uptack.wire.stored_report import StoredReport
 
 Handler = Callable[..., Awaitable[Response]]
 
@@ -55,12 +56,8 @@ RELOAD = 1
 """Seconds after which the page of a running release is loaded again."""
 FOUND = ("groups", "edges", "levels")
 """Options without which groups or categories are found for δ."""
-FRAMED = {
-    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; "
-    "frame-ancestors 'self'; base-uri 'none'; form-action 'none'",
-    "X-Frame-Options": "SAMEORIGIN",
-}
-"""Headers of a report's page: it is shown inside a page of ours, and can do nothing."""
+FILE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
+"""Headers of a file: if a browser shows it after all, it can do nothing."""
 STATES = {
     "waiting": "waits for the curator",
     "refused": "refused",
@@ -120,7 +117,7 @@ def to(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) -> None:
+def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking, previews: Previews) -> None:
     """Add all pages to an application."""
     asked = questions(service.statistics())
 
@@ -136,7 +133,10 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
                     status, text = described(error)
                     if status == 401:
                         return to("/sign-in")
-                    return render("error", known_visit(request), status, message=text)
+                    reply = render("error", known_visit(request), status, message=text)
+                    if status in (429, 503):
+                        reply.headers["Retry-After"] = "1"
+                    return reply
 
             async def route(request: HttpRequest) -> Response:
                 return await shown(request, **request.path_params)
@@ -229,15 +229,19 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
 
     @functools.lru_cache(maxsize=256)
     def error_curve(dataset: str, statistic: str, body: str, top: float) -> list[tuple[float, float | None]]:
-        """The error curve of a request, on made-up rows. It is a function of public things."""
+        """By ε, half the width of the 95% interval on made-up rows: the median of three, or None. All of it is public.
+
+        If the largest ε gives no interval, no other is tried.
+        """
         caller, request, start = Caller("", "curator"), json.loads(body), time.monotonic()
-        largest = {**request, "options": {**request["options"], "epsilon": top}}
-        if half_width(service.try_out(caller, dataset, statistic, largest)) is None:
-            return []
         curve: list[tuple[float, float | None]] = []
-        for share in (1.0, *CURVE):
-            if time.monotonic() - start < CURVE_SECONDS:
-                curve += service.error_curve(caller, dataset, statistic, request, [share * top])
+        for epsilon in (top, *(share * top for share in CURVE)):
+            if curve and (curve[0][1] is None or time.monotonic() - start > CURVE_SECONDS):
+                break
+            at = {**request, "options": {**request["options"], "epsilon": epsilon}}
+            made = [half_width(service.try_out(caller, dataset, statistic, at, seed)) for seed in range(3)]
+            widths = sorted(one for one in made if one is not None)
+            curve.append((epsilon, widths[len(widths) // 2] if widths else None))
         return sorted(curve, key=lambda point: point[0])
 
     def ask_page(
@@ -264,7 +268,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             sent=[(name, value) for name, values in typed.items() if name != "example" for value in values if value],
         )  # fmt: skip
 
-    def first_values(face: dict[str, Any], question: Question) -> dict[str, list[str]]:
+    def first_values(face: dict[str, Any], question: FormQuestion) -> dict[str, list[str]]:
         """What a form has before anything was typed: a tenth of the budget, and 95% intervals."""
         share = {"epsilon": [short(face["budget"]["epsilon"] / 10)], "interval": ["0.95"]}
         needs = (
@@ -273,7 +277,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         return share | ({"delta": [short(face["budget"]["delta"] / 10)]} if needs and face["budget"]["delta"] else {})
 
     def with_delta(
-        caller: Caller, face: dict[str, Any], question: Question, typed: Typed, top: float
+        caller: Caller, face: dict[str, Any], question: FormQuestion, typed: Typed, top: float
     ) -> tuple[dict[str, Any], Typed]:
         """The plan of what was typed. If groups or categories must be found, a tenth of the budget's δ is filled in."""
         try:
@@ -285,7 +289,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             filled = {**typed, "delta": [short(share)]}
             return plan_of(caller, face["name"], question, filled, top) | {"filled": True}, filled
 
-    def plan_of(caller: Caller, dataset: str, question: Question, typed: Typed, top: float) -> dict[str, Any]:
+    def plan_of(caller: Caller, dataset: str, question: FormQuestion, typed: Typed, top: float) -> dict[str, Any]:
         """What the plan of a request says, its error curve, and its answer on made-up rows if that was wanted."""
         session = service.dataset(caller, dataset).session_of(caller.analyst)
         body = question.read(session, typed)
@@ -300,7 +304,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             with contextlib.suppress(UptackError):
                 written = json.dumps({**body, "options": others}, sort_keys=True)
                 picture = error_picture(error_curve(dataset, question.name, written, top), price.epsilon)
-        if lone and "example" in typed:
+        if "example" in typed:
             made = view(service.try_out(caller, dataset, question.name, body), session.line(question.title))
         return {
             "plan": plan,
@@ -313,7 +317,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             "example": made,
         }
 
-    def question_of(statistic: str) -> Question:
+    def question_of(statistic: str) -> FormQuestion:
         if statistic not in asked:
             raise Refused(404, "there is no such statistic")
         return asked[statistic]
@@ -322,7 +326,9 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
     async def ask(request: HttpRequest, dataset: str, statistic: str) -> Response:
         visit, query = access.visit(request), request.query_params
         typed = {name: query.getlist(name) for name in query}
-        return await run_in_threadpool(ask_page, visit, dataset, statistic, typed)
+        if "epsilon" not in typed:  # an empty form
+            return await run_in_threadpool(ask_page, visit, dataset, statistic, typed)
+        return await previews(visit.caller, ask_page, visit, dataset, statistic, typed)
 
     @page("POST", "/datasets/{dataset}/ask/{statistic}")
     async def release(request: HttpRequest, dataset: str, statistic: str) -> Response:
@@ -333,7 +339,8 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
             body = question_of(statistic).read(session, typed)
             made = await asking(visit.caller, dataset, statistic, body, key)
         except UptackError as error:
-            return await run_in_threadpool(ask_page, visit, dataset, statistic, {"epsilon": [""], **typed}, error)
+            typed = {"epsilon": [""], **typed}
+            return await previews(visit.caller, ask_page, visit, dataset, statistic, typed, error)
         if isinstance(made, NoReply):  # for free: the plan says so
             return to(f"/datasets/{dataset}/ask/{statistic}?{urlencode(typed, doseq=True)}")
         return to(f"/releases/{made.id}")
@@ -368,8 +375,6 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         record = await run_in_threadpool(service.release, caller, id)
         made = await run_in_threadpool(service.answer, caller, id)
         name = f"{record.dataset}-{record.statistic}"
-        if file == "page" and isinstance(made, StoredReport):
-            return HTMLResponse(made.to_html(), headers=FRAMED)
         writers: dict[str, tuple[Callable[[], str], str]] = {
             "answer.json": (lambda: json_text(made.to_dict(), indent=2), "application/json"),
             "answer.csv": (lambda: as_csv(made), "text/csv"),
@@ -379,7 +384,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
         if file not in writers:
             raise Refused(404, "there is no such file")
         write, kind = writers[file]
-        sent = {**FRAMED, "Content-Disposition": f'attachment; filename="{name}.{file.rpartition(".")[2]}"'}
+        sent = {**FILE, "Content-Disposition": f'attachment; filename="{name}.{file.rpartition(".")[2]}"'}
         return Response(await run_in_threadpool(write), media_type=kind, headers=sent)
 
     # ------------------------------------------------------------------------------------------------- for the curator
@@ -455,7 +460,7 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking) ->
     def issue(visit: Visit, fields: Typed, base: str) -> Response:
         body: dict[str, Any] = {name: fields.get(name, [""])[0].strip() for name in ("name", "role")}
         days = fields.get("days", [""])[0].strip() or "90"
-        if not days.isascii() or not days.isdigit():
+        if not days.isascii() or not days.isdigit() or len(days) > 9:  # long ones fail in int()
             raise InvalidArgument("days", "a whole number", repr(days[:40]))
         body |= {
             "days": int(days),

@@ -55,10 +55,9 @@ Role = Literal["analyst", "curator"]
 Purpose = Literal["token", "cookie", "link"]
 
 LONGEST_NAME = 200
-VERSION = 1
-"""The version of the tables. `MIGRATIONS` bring older ones up to it."""
-MIGRATIONS: dict[int, tuple[str, ...]] = {}
-"""Statements that bring the tables from a version to the next."""
+MIGRATIONS: tuple[tuple[str, ...], ...] = ()
+"""Steps that bring older tables up to date, each a few SQL statements: the first from version 1 to 2, and so on. All
+that are needed run in one transaction. A change to the tables below needs a step here."""
 
 metadata = MetaData()
 
@@ -328,15 +327,16 @@ def _token(row: dict[str, Any]) -> Token:
 
 
 def _migrate(connection: Connection) -> None:
-    """Create the tables, or bring older ones up to this version."""
+    """Create the tables, or bring older ones up to date. What a newer uptack has written is refused."""
+    newest = 1 + len(MIGRATIONS)
     if not inspect(connection).has_table(versions.name):
         metadata.create_all(connection)
-        connection.execute(insert(versions).values(version=VERSION))
+        connection.execute(insert(versions).values(version=newest))
         return
     version = connection.scalar(select(versions.c.version))
-    if version is None or version > VERSION:
-        raise LedgerError("the store of releases", f"has version {version}", "Use a newer uptack.")
-    for step in range(version, VERSION):
-        for statement in MIGRATIONS[step]:
-            connection.exec_driver_sql(statement)
-    connection.execute(update(versions).values(version=VERSION))
+    if version is None or not 1 <= version <= newest:
+        reason = f"has version {version} of its tables, and this uptack knows versions up to {newest}"
+        raise LedgerError("the store of releases", reason, "Install a newer uptack, or restore a backup.")
+    for statement in (one for step in MIGRATIONS[version - 1 :] for one in step):
+        connection.exec_driver_sql(statement)
+    connection.execute(update(versions).values(version=newest))

@@ -6,30 +6,28 @@
 (ε, δ) is the budget of its ledger. *Proof.* An answer is computed after its debit (`Session.run`), once (a record
 leaves the state "running" once), so the ledger's theorem holds. Whatever else a client sees is a function of requests,
 of public facts and of answers: errors come from the dry run or are fixed texts, the time is that of a slot
-(`uptack.server.time_slots`), and "withheld" says only that no answer was stored in time. ∎
+(`uptack.server.time_slots`), and "withheld" says only that no answer was stored in time. No reply and no debit waits
+for a release that is reading rows (`Dataset`). ∎
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from copy import copy
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Event
 from typing import Any
 
 import numpy as np
 
 from uptack import checks
-from uptack.display import FigureTable, Tabular
-from uptack.display import Record as Line
 from uptack.errors import BudgetExceeded, InvalidArgument, UptackError
 from uptack.kernels.function_release import FunctionRelease
 from uptack.ledger import Ledger
@@ -38,7 +36,7 @@ from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.loss import rational_text
 from uptack.registry import Declaration, declared, in_tables
 from uptack.release import NoReply, Release
-from uptack.report.profile import DELTA, Profile
+from uptack.report.profile import DELTA, Profile, profile
 from uptack.report.profile import plan as plan_report
 from uptack.server.config import DatasetConfig, ServerConfig
 from uptack.server.release_store import Record, ReleaseStore, Role, Token
@@ -50,6 +48,7 @@ from uptack.table.engine.files import schema_of
 from uptack.table.unread import UnreadTable
 from uptack.wire import answers
 from uptack.wire.requests import narrow, read_object, read_request
+from uptack.wire.stored_report import StoredReport
 
 LONGEST_KEY = 200
 REPORT = "report"
@@ -66,8 +65,8 @@ MOST_ROWS = 1_000_000
 MADE_UP = 5_000
 """Rows of made-up data, at most."""
 PLACES = 4
-"""Releases at once, per core. A place is kept until the slot ends: if it were free as soon as a release is done, the
-time of the next debit, which the ledger tells, would tell when that was."""
+"""Releases at once, per core, for all worker processes together. A place is kept until the slot ends. If it were free
+as soon as a release is done, the time of the next debit, which the ledger tells, would tell when that was."""
 NO_SLOTS = TimeSlots(0.001, 20)
 """Slots so short that answers are sent as soon as they are there; the last ends after nine minutes."""
 
@@ -80,88 +79,49 @@ class Refused(UptackError):
         super().__init__(message)
 
 
-@dataclass(frozen=True)
-class StoredReport(Tabular):
-    """A report as a server keeps it: the page, and the same as Markdown, JSON and text."""
-
-    page: str
-    markdown: str
-    content: str
-    text: str
-    lines: tuple[Line, ...]
-    privacy: Privacy
-    private: bool
-
-    @property
-    def spent(self) -> Privacy:
-        """What the report has cost, as for a report that is made locally."""
-        return self.privacy
-
-    def to_html(self) -> str:
-        """One self-contained page."""
-        return self.page
-
-    def to_markdown(self) -> str:
-        """The same as Markdown."""
-        return self.markdown
-
-    def to_json(self) -> str:
-        """The same as JSON."""
-        return self.content
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        made: dict[str, Any] = json.loads(self.content)
-        return made
-
-    def save(self, path: str | Path) -> Path:
-        """Write it as the end of the file's name says: .html, .md or .json."""
-        made = {".html": self.page, ".md": self.markdown, ".json": self.content}.get(Path(path).suffix.lower())
-        if made is None:
-            raise InvalidArgument("path", "a file that ends in .html, .md or .json", repr(str(path)[:80]))
-        Path(path).write_text(made, encoding="utf-8")
-        return Path(path)
-
-    def records(self) -> list[Line]:
-        """One line per number."""
-        return list(self.lines)
-
-    def table(self) -> FigureTable:
-        """The figures for people."""
-        return FigureTable.of(self.records(), "Private report", [f"spent: {self.privacy}"], private=self.private)
-
-    def __repr__(self) -> str:
-        return self.text
-
-
 @dataclass
 class Dataset:
-    """A data set that is served: its configuration, and a session of the curator."""
+    """A data set that is served: its configuration, a session that reads rows, and the public side of its table.
+
+    Threads take turns to read from a connection. So all but a release sees `public` alone: a plan that waited for a
+    release to be done would tell when that was. `public` is that of the start, or of the last release.
+    """
 
     config: DatasetConfig
-    session: Session
+    reader: Session
+    public: UnreadTable
+
+    @property
+    def session(self) -> Session:
+        """The curator's session on what is public."""
+        return self.reader.on(self.public)
 
     @property
     def ledger(self) -> Ledger:
         """The ledger that pays for every release."""
-        assert self.session.ledger is not None
-        return self.session.ledger
+        assert self.reader.ledger is not None
+        return self.reader.ledger
 
     @property
     def rows(self) -> int | None:
         """The number of rows or people, if it is public."""
-        return self.session.source.size if self.session.adjacency.size_is_public else None
+        return self.public.size if self.reader.adjacency.size_is_public else None
 
     def session_of(self, analyst: str) -> Session:
         """A session that spends on behalf of an analyst; "" is the curator."""
-        made = copy(self.session)
-        made.analyst, made._spending = analyst or None, Spending(self.session.adjacency)
+        made = self.session
+        made.analyst, made._spending = analyst or None, Spending(made.adjacency)
         return made
+
+    def facts(self) -> UnreadTable:
+        """What is public of the table now."""
+        return UnreadTable.of(self.reader.source)
 
 
 def open_dataset(config: DatasetConfig, store: ReleaseStore) -> Dataset:
     """Open a data set. Where its budget treats the number of rows as secret, nothing may show it."""
-    made = Dataset(config, _session(config, store))
+    session = _session(config, store)
+    made = Dataset(config, session, UnreadTable.of(session.source))
     if made.session.adjacency.size_is_public and not made.ledger.adjacency.size_is_public:
         fix = "Pass --adjacency add-remove, or adjacency = 'add-remove' in the configuration."
         must = "add-remove, as in its budget: the number of rows is secret"
@@ -216,9 +176,10 @@ class Caller:
 
 
 @dataclass(frozen=True)
-class Job:
+class ReleaseJob:
     """A request that passed the dry run: what it costs at most, and how it is computed once it may be."""
 
+    held: Dataset
     line: str
     cost: Privacy
     slots: TimeSlots
@@ -232,7 +193,8 @@ class Service:
         self.config, self.store = config, ReleaseStore(config.store)
         self.datasets = {one.name: open_dataset(one, self.store) for one in config.datasets}
         self.closing = False
-        self._threads, self._ended = ThreadPoolExecutor(PLACES * (os.cpu_count() or 1), "uptack-release"), Event()
+        self._places = max(1, PLACES * (os.cpu_count() or 1) // config.workers)
+        self._threads, self._ended = ThreadPoolExecutor(self._places, "uptack-release"), Event()
         self._running: dict[str, Future[None]] = {}
 
     # -------------------------------------------------------------------------------------------------- what is public
@@ -249,7 +211,7 @@ class Service:
         session = held.session_of(caller.analyst)
         about = session.to_dict()
         del about["spent"]
-        table = replace(UnreadTable.of(session.source), size=held.rows or 0)  # a secret size stays here
+        table = replace(held.public, size=held.rows or 0)  # a secret size stays here
         return {
             "name": name,
             "title": held.config.title or session.schema.title or name,
@@ -285,22 +247,13 @@ class Service:
     def try_out(self, caller: Caller, name: str, statistic: str, body: object, seed: int = 0) -> Any:
         """The answer to a request on made-up rows: it costs nothing, and shows what an answer looks like."""
         self.dataset(caller, name)
+        if statistic == REPORT:
+            narrowed, options, title = self._report_options(self.made_up(name, seed), body)
+            return storable(narrowed.report(**options, title=f"Made-up data: {title or name}", progress=False))
         narrowed, request = self._read(self.made_up(name, seed), statistic, body)
         if statistic == "synthetic" and request.given.get("rows", 0) > MADE_UP:
             request = Request(statistic, *request.columns, **{**request.given, "rows": MADE_UP})
         return storable(narrowed.run(request))
-
-    def error_curve(
-        self, caller: Caller, name: str, statistic: str, body: Mapping[str, Any], epsilons: Sequence[float]
-    ) -> list[tuple[float, float | None]]:
-        """For each ε, half the width of the 95% interval on made-up rows; None for ⊥, or without an interval."""
-        curve = []
-        for epsilon in epsilons:
-            asked = {**body, "options": {**read_object("options", body.get("options", {})), "epsilon": epsilon}}
-            widths = [half_width(self.try_out(caller, name, statistic, asked, seed)) for seed in range(3)]
-            known = sorted(width for width in widths if width is not None)
-            curve.append((epsilon, known[len(known) // 2] if known else None))
-        return curve
 
     def ask(self, caller: Caller, name: str, statistic: str, body: object, key: str) -> Record | NoReply:
         """Make a release: its record, or ⊥ where public numbers decide on it for free.
@@ -380,7 +333,7 @@ class Service:
         return self.store.setting(f"paused {name}") == "yes"
 
     def pause(self, name: str, paused: bool) -> None:
-        """Pause a data set, or let it go on."""
+        """Pause or resume a data set."""
         self.store.set(f"paused {name}", "yes" if paused else "no")
 
     def tokens(self, caller: Caller) -> list[Token]:
@@ -406,7 +359,7 @@ class Service:
         asker = Caller(record.analyst, "analyst")
         job = self._job(self.datasets[record.dataset], asker, record.statistic, json.loads(record.request))
         if isinstance(job, NoReply):
-            raise Refused(409, "the data set has changed, so public numbers decide on ⊥ now")
+            raise Refused(409, "the data set has changed, and is too small for this request now")
         now = time.time()
         if self.store.move(id, "waiting", "running", made=now, due=now + job.slots.last):
             self._start(replace(record, state="running", made=now), job)
@@ -420,37 +373,43 @@ class Service:
 
     # ------------------------------------------------------------------------------------------------------- the work
 
-    def _job(self, held: Dataset, caller: Caller, statistic: str, body: object) -> Job | NoReply:
+    def _job(self, held: Dataset, caller: Caller, statistic: str, body: object) -> ReleaseJob | NoReply:
         """The dry run of a request. Whatever is wrong with it is said here, before anything is stored or spent."""
         session, columns = held.session_of(caller.analyst), 0
         if statistic == REPORT:
             narrowed, options, title = self._report_options(session, body)
             plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
             line = narrowed.line(f"report, {plan.total}")
-            run = functools.partial(narrowed.report, **options, title=title, progress=False)
+            reader = narrowed.on(held.reader.source)
+            run: Callable[[], Any] = functools.partial(
+                profile, reader, public=narrowed, title=title, progress=False, **options
+            )
         else:
             narrowed, request = self._read(session, statistic, body)
             plan, columns = narrowed.plan([request]), len(request.columns)
             if plan.releases[0].refusal is not None:
                 return plan.releases[0].refusal
-            line, run = narrowed.line(request), functools.partial(narrowed.run, request)
+            reader, line = narrowed.on(held.reader.source), narrowed.line(request)
+            run = functools.partial(reader.run_planned, request, narrowed)
         if not plan.affordable:
             raise BudgetExceeded(plan.total, plan.remaining)
         slots = TimeSlots.of(held.rows, columns, held.config.seconds) if self.config.slots else NO_SLOTS
-        return Job(line, plan.total, slots, run)
+        return ReleaseJob(held, line, plan.total, slots, run)
 
-    def _start(self, record: Record, job: Job) -> None:
+    def _start(self, record: Record, job: ReleaseJob) -> None:
         """Compute a release in a thread of its own."""
 
         done = self._running[record.id] = Future[None]()
 
         def compute() -> None:
+            public = job.held.public
             try:
-                self._compute(record, job)
+                public = self._compute(record, job)
             finally:
                 end = job.slots.end(time.time() - record.made)
                 if self.config.slots and end is not None:
                     self._ended.wait(record.made + end - time.time())
+                job.held.public = public
                 del self._running[record.id]
                 done.set_result(None)
 
@@ -461,26 +420,33 @@ class Service:
             self.store.move(record.id, "running", "refused")
             raise Refused(503, "the server is shutting down; ask again later") from None
 
-    def _compute(self, record: Record, job: Job) -> None:
+    def _compute(self, record: Record, job: ReleaseJob) -> UnreadTable:
         """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows.
 
+        Returns the public side of the table, which is read again if no other release is running: a database may grow.
+
         What is withheld is seen at the end of the slot, as an answer is. A release that has waited for a place until
-        after its last slot is not debited any more.
+        its last slot is not debited any more: it would hardly be done in time.
         """
-        if time.time() >= record.made + job.slots.last:
+        if time.time() >= record.made + job.slots.last / 2:
             self.store.move(record.id, "running", "withheld")
-            return
+            return job.held.public
+        public = job.held.public
         try:
             text = answers.dumps(storable(job.run()))
         except BudgetExceeded:  # somebody else was faster, and nothing was debited
             self.store.move(record.id, "running", "refused")
-            return
+            return public
         except Exception:
             text = None
+        if len(self._running) == 1:
+            with contextlib.suppress(UptackError):  # a file that has changed
+                public = job.held.facts()
         end = job.slots.end(time.time() - record.made)
         changes = {} if end is None else {"shown": record.made + end}
         if text is None or not changes or not self.store.move(record.id, "running", "answered", answer=text, **changes):
             self.store.move(record.id, "running", "withheld", **changes)
+        return public
 
     def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
         declaration = self.statistics().get(statistic)
@@ -509,9 +475,14 @@ class Service:
         return narrow(session, parts.get("where", [])), options, options.pop("title", None)
 
     def _admit(self, name: str) -> None:
-        """Refuse releases while the server shuts down or the data set is paused."""
+        """Refuse releases while the server shuts down or the data set is paused, and if as many wait as are computed.
+
+        A release that waits for a place too long would be withheld.
+        """
         if self.closing:
             raise Refused(503, "the server is shutting down; ask again later")
+        if len(self._running) >= 2 * self._places:
+            raise Refused(503, "the server is busy; ask again in a moment")
         if self.paused(name):
             raise Refused(423, "the curator has paused this data set")
 

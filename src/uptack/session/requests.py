@@ -138,7 +138,7 @@ class Request:
     def _rehearsed(self, table: UnreadTable) -> Made:
         public = {**self.given, "entropy": NoEntropy()}
         buys = public.get("missing") == "drop" and self.cost.adjacency.size_is_public and "by" not in public
-        if not buys or (self.declaration.plan is ranks and not buys_size(public)):
+        if not buys or (self.declaration.plan is ranks and not buys_size(public, self.cost)):
             return self._called(table, public)  # it refuses by the public number of all rows itself
         with suppress(Touched):  # up to the count of rows with a value: wrong arguments are refused here
             self._called(table, dict(public))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from fractions import Fraction
 from types import MappingProxyType
@@ -121,15 +121,40 @@ class Session:
 
         If public numbers alone decide on ⊥, nothing is debited. After the debit there is no refund, whatever happens.
         """
+        return self.run_planned(request, self)
+
+    def run_planned(self, request: Request, public: Session) -> Made:
+        """The same with the dry run on another session, which has the public side of the table (`on`).
+
+        Threads take turns to read from a connection. A debit is on record with its time, so on a server it must not
+        wait until another release has read its rows.
+        """
         request = self.complete(request)
-        with self.snapshot():
-            refusal = request.rehearse(self.source)
+
+        def make() -> Made:
+            self._spending.add(request.cost)
+            with nullcontext() if public is self else self.snapshot():
+                return self.paid_for(request)
+
+        with public.snapshot():
+            refusal = request.rehearse(public.source)
             if refusal is not None:
                 return refusal
-            make = functools.partial(self._make, request)
             if self.ledger is None:
                 return make()
             return self.ledger.charged(request.cost, make, what=self.line(request), analyst=self.analyst)
+
+    def debit(self, request: Request) -> None:
+        """Debit a complete request that has passed its dry run, for `paid_for`."""
+        if self.ledger is not None:
+            self.ledger.debit(request.cost, what=self.line(request), analyst=self.analyst)
+        self._spending.add(request.cost)
+
+    def on(self, table: Table) -> Session:
+        """The same session, with its conditions, on another table that has the same columns."""
+        made = copy(self)
+        made.whole, made.source = table, table.where(self.conditions) if self.conditions else table
+        return made
 
     def snapshot(self) -> AbstractContextManager[None]:
         """One state of the table for everything that is read inside the block."""
@@ -138,10 +163,6 @@ class Session:
     def one_state(self) -> AbstractContextManager[object]:
         """One state of the table for all releases inside the block, so that each column is read once."""
         return self.source.one_state()
-
-    def _make(self, request: Request) -> Made:
-        self._spending.add(request.cost)
-        return self.paid_for(request)
 
     def paid_for(self, request: Request) -> Made:
         """The release of a complete request whose cost has been debited. If it states a higher cost, it is withheld."""
@@ -225,7 +246,7 @@ class Session:
         """Counts by two columns, as a two-way table: those of `histogram(rows, columns)`, for the same ε."""
         names = spread(name for name in (rows, columns, *others) if name is not None)
         if len(names) != 2:
-            fix = "For more of them there is histogram." if len(names) > 2 else ""
+            fix = "For more columns use histogram." if len(names) > 2 else ""
             raise WrongArguments("crosstab", "2 columns", len(names), fix)
         return as_crosstab(self.run(Request("count", by=group_columns("crosstab", names, options), **options)))
 
@@ -342,7 +363,7 @@ class Session:
             raise InvalidArgument("rows_per_person", f"at least {rows}, as in the session", "fewer")
         if given.get("missing") == "error" and self._missing != "error":
             fix = "Such an error would reveal something about the data. The curator can open a session with it."
-            raise InvalidArgument("missing", "other than 'error' in this session", "'error'", fix)
+            raise InvalidArgument("missing", "'drop', 'low', 'high' or a number in this session", "'error'", fix)
         check_fits(full, self.conditions)
         full.cost.under(self.adjacency)  # refuses an adjacency that the session does not imply
         object.__setattr__(full, "completed_by", self)

@@ -4,10 +4,11 @@ A release is a tree of frozen values. `encode` writes it as JSON, each value tha
 the key "$": a tuple, a fraction, an array, or an instance of a class of uptack with its state. `decode` makes the same
 tree again, so that an answer from a server has the intervals, the table and the plot of a local one.
 
-**What decoding may do.** Only classes and functions of this package are looked up, by their full names, and not in its
-parts that read or write something (`APART`). Instances are those of data classes, made with `__new__` and their fields,
-and no method can be replaced. No constructor runs and nothing is called, also when the value is shown later, so a text
-from somebody else can at worst make a value that is wrong.
+**What decoding may do.** Only classes of this package are looked up, by their full names, and not in its parts that
+read, write or run something (`APART`). Instances are those of data classes, made with `object.__new__` and their own
+fields, so no method is added or replaced. Functions are those of a short list (`FUNCTIONS`): a value may call them
+later, with arguments out of the same text. No constructor runs. So a text from somebody else can at worst make a value
+that is wrong, or an error.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import inspect
 import json
 import math
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
-from enum import Enum
+from enum import Enum, EnumType
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -49,19 +50,10 @@ TEXTS: dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]] = {
 
 LISTS: dict[str, tuple[Any, Callable[[Any], Any]]] = {"tuple": (tuple, tuple), "set": (frozenset, frozenset)}
 
-APART = ("__main__", "audit", "cli", "client", "ledger", "samples", "session", "table.engine")
-"""Parts of uptack that read or write something."""
-NOT_CALLED = (*APART, "report", "server")
-"""Parts in which classes and functions are not looked up as values."""
-
-BUILTIN: dict[str, type] = {"float": float, "int": int, "str": str, "bool": bool}
-
-
-class _Nothing:
-    """What a class has under a name that it does not have."""
-
-
-_NONE = _Nothing()
+APART = ("__main__", "audit", "blocks", "cli", "client", "ledger", "samples", "server", "session", "table.engine")
+"""Parts of uptack that read or write something, or run what they are given."""
+FUNCTIONS = ("float", "uptack.ranks.correlations:from_tau", "uptack.ranks.superiority:from_share")
+"""Functions that an answer may name: the scales that intervals are shown on."""
 
 
 class NotOnWire(UptackError):
@@ -99,7 +91,7 @@ def encode(value: Any) -> Any:
     if isinstance(value, list):
         return [encode(one) for one in value]
     if isinstance(value, Enum):
-        return {TYPE: "member", CONTENT: [_name(type(value)), value.name]}
+        return {TYPE: "member", CONTENT: [_class_name(type(value)), value.name]}
     if isinstance(value, np.ndarray | np.generic):
         return _array(np.asarray(value), isinstance(value, np.generic))
     if isinstance(value, Mapping) and not _ours(type(value)):
@@ -114,7 +106,7 @@ def encode(value: Any) -> Any:
         if isinstance(value, kind):
             return {TYPE: name, CONTENT: write(value)}
     if isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
-        return {TYPE: "name", CONTENT: _name(value)}
+        return {TYPE: "name", CONTENT: _function_name(value)}
     return _instance(value)
 
 
@@ -128,7 +120,7 @@ def _array(value: np.ndarray[Any, Any], scalar: bool) -> dict[str, Any]:
 
 def _instance(value: Any) -> dict[str, Any]:
     """An instance of a class of uptack: its class and its state. One that refuses to be pickled is not sent either."""
-    if not _ours(type(value)):
+    if not _ours(type(value)) or not _is_data(type(value)):
         raise NotOnWire(f"a {type(value).__name__} can't be sent")
     try:
         value.__reduce_ex__(2)
@@ -136,20 +128,30 @@ def _instance(value: Any) -> dict[str, Any]:
         raise NotOnWire(f"a {type(value).__name__} can't be sent") from None
     items = [encode(one) for one in value] if isinstance(value, tuple) else None
     state = object.__getstate__(value)
-    return {TYPE: "instance", "class": _name(type(value)), "items": items, CONTENT: encode(state)}
+    return {TYPE: "instance", "class": _class_name(type(value)), "items": items, CONTENT: encode(state)}
 
 
 def _ours(kind: type) -> bool:
     return kind.__module__.split(".")[0] == "uptack"
 
 
-def _name(value: Any) -> str:
-    """The full name of a class or function of uptack."""
-    if value in BUILTIN.values():
-        return str(value.__name__)
-    name = f"{value.__module__}:{value.__qualname__}"
-    if not value.__module__.startswith("uptack.") or "<" in name:
-        raise NotOnWire(f"{value.__qualname__} can't be sent")
+def _is_data(kind: type) -> bool:
+    return is_dataclass(kind) or issubclass(kind, tuple)
+
+
+def _class_name(kind: type) -> str:
+    """The full name of a class of uptack."""
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    if "<" in name:
+        raise NotOnWire(f"a {kind.__qualname__} can't be sent")
+    return name
+
+
+def _function_name(function: Any) -> str:
+    """The full name of a function that an answer may have."""
+    name = "float" if function is float else f"{function.__module__}:{function.__qualname__}"
+    if name not in FUNCTIONS:
+        raise NotOnWire(f"{function.__qualname__} can't be sent")
     return name
 
 
@@ -173,11 +175,13 @@ def decode(written: Any, depth: int = 0) -> Any:
         held = {decode(k, depth + 1): decode(v, depth + 1) for k, v in content}
         return held if kind == "dict" else types.MappingProxyType(held)
     if kind == "member":
-        return _find(content[0], type)[content[1]]
+        return _find(content[0], EnumType)[content[1]]
     if kind == "array":
         return _read_array(written, depth)
     if kind == "name":
-        return _find(content, (type, types.FunctionType), NOT_CALLED)
+        if content not in FUNCTIONS:
+            raise NotOnWire("the answer can't be read: it names a function that answers do not have")
+        return float if content == "float" else _find(content, types.FunctionType)
     return _made(written, depth)
 
 
@@ -195,16 +199,14 @@ def _read_array(written: dict[str, Any], depth: int) -> Any:
     return whole
 
 
-def _find(name: str, kinds: Any, apart: Sequence[str] = APART) -> Any:
+def _find(name: str, kinds: Any) -> Any:
     """The class or function of uptack of that name, which is not in some parts of it."""
-    if name in BUILTIN:
-        return BUILTIN[name]
     module, _, path = name.partition(":")
     if not module.startswith("uptack.") or not all(
         part.isidentifier() for part in (*module.split("."), *path.split("."))
     ):
         raise NotOnWire("the answer can't be read: it names something outside of uptack")
-    if any(f"{module}.".startswith(f"uptack.{part}.") for part in apart):
+    if any(f"{module}.".startswith(f"uptack.{part}.") for part in APART):
         raise NotOnWire("the answer can't be read: it names something that answers do not have")
     found: Any = importlib.import_module(module)
     for part in path.split("."):
@@ -216,15 +218,15 @@ def _find(name: str, kinds: Any, apart: Sequence[str] = APART) -> Any:
 
 def _made(written: dict[str, Any], depth: int) -> Any:
     kind, items = _find(written["class"], type), written["items"]
-    if not is_dataclass(kind) and not issubclass(kind, tuple):
+    if not _is_data(kind):
         raise NotOnWire("the answer can't be read: it has an instance of a class that answers do not have")
-    made = kind.__new__(kind) if items is None else tuple.__new__(kind, decode(items, depth + 1))
+    made = object.__new__(kind) if items is None else tuple.__new__(kind, decode(items, depth + 1))
     state, slots = decode(written[CONTENT], depth + 1), None
     if isinstance(state, tuple):
         state, slots = state
     for name, value in {**(state or {}), **(slots or {})}.items():
         own = name in getattr(kind, "__dataclass_fields__", ())
-        if not own and not isinstance(inspect.getattr_static(kind, name, _NONE), cached_property | _Nothing):
-            raise NotOnWire("the answer can't be read: it replaces a method")
+        if not own and not isinstance(inspect.getattr_static(kind, name, None), cached_property):
+            raise NotOnWire("the answer can't be read: it has an attribute that its class does not have")
         object.__setattr__(made, name, value)
     return made

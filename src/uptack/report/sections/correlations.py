@@ -25,7 +25,7 @@ def ask(session: Session, wanted: bool, epsilon: Fraction) -> list[Request]:
     """The correlations of all columns of numbers; of people those of their means."""
     names = session.numeric
     if len(names) < 2:
-        raise InvalidArgument("correlations", "asked for where there are two columns of numbers", "fewer")
+        raise InvalidArgument("correlations", "left out unless there are two numeric columns", "fewer")
     each = {"per_person": "mean"} if session.adjacency.person else {}
     return [Request("correlation_matrix", *names, epsilon=epsilon, **each)]
 
@@ -127,7 +127,7 @@ CORRELATIONS = register(
         name="correlations",
         place=2,
         option="correlations",
-        help="Also the correlations of all numbers, by ranks.",
+        help="Also show rank correlations of all numeric columns.",
         share=Fraction(1, 6),
         ask=ask,
         table=table,
@@ -136,7 +136,7 @@ CORRELATIONS = register(
         style=STYLE,
         records=records,
         csv=CsvTable(
-            "Correlations of columns of numbers, by ranks, with 95% intervals for the noise where there are such.",
+            "Rank correlations of numeric columns, with 95% intervals for the noise if available.",
             {"x": "string", "y": "string", "value": "number", "low": "number", "high": "number"},
         ),
         csv_rows=csv_rows,

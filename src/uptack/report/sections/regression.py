@@ -31,7 +31,7 @@ def ask(session: Session, target: str, epsilon: Fraction) -> list[Request]:
     texts = (name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
     predictors = (*session.predictors(target), *texts)
     if not predictors:
-        raise InvalidArgument("target", "one of several columns of numbers", repr(target))
+        raise InvalidArgument("target", "a numeric column of a table with at least two of them", repr(target))
     return [Request("regression", target, *predictors, epsilon=epsilon)]
 
 
@@ -181,7 +181,7 @@ REGRESSION = register(
         place=1,
         option="target",
         takes=str,
-        help="Also regress this column on all other numbers.",
+        help="Also regress this column on all other numeric columns.",
         share=Fraction(1, 3),
         ask=ask,
         columns=columns,
@@ -193,7 +193,7 @@ REGRESSION = register(
         to_dict=to_dict,
         records=records,
         csv=CsvTable(
-            "Coefficients of the regression, with 95% intervals; none where noise covers them.",
+            "Coefficients of the regression, with 95% intervals; none if the noise is too large.",
             {"target": "string", "coefficient": "string", "value": "number", "low": "number", "high": "number"},
         ),
         csv_rows=csv_rows,

@@ -10,6 +10,7 @@ even split releases every quantile by itself with ε/m.
 
     python benchmarks/quantiles.py --json out/quantiles.json
     python benchmarks/quantiles.py --quick                       # a smaller n, fewer runs
+    python benchmarks/quantiles.py --shares                      # how ε is divided between a median and its interval
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from common import Row, machine, table, write_json
 from numpy.typing import NDArray
 
 import uptack
+from uptack.statistics import quantiles
 
 Numbers = NDArray[np.float64]
 Way = Callable[[Numbers, list[int], float, np.random.Generator], Numbers | None]
@@ -99,6 +103,30 @@ def measured(way: str, data: str, count: int, n: int, runs: int, epsilon: float)
     return row | {"error in ranks": float(np.mean(errors)), "seconds": float(np.median(seconds))}
 
 
+SHARES = ("1/4", "3/10", "1/3", "3/8", "2/5", "9/20")
+SAMPLES = ((500, 0.81), (2000, 0.81), (5000, 1.0))
+"""Rows and ε. A group gets ε = 0.81 of the 2 of a release for four unknown groups of people who may be replaced."""
+
+
+def with_interval(n: int, epsilon: float, share: str, runs: int) -> Row:
+    """Medians of normal samples with a 95% interval whose ends have this share of ε each."""
+    released = []
+    for seed in range(runs):
+        x = np.round(np.random.default_rng(seed).normal(60, 15, n), 1)
+        with mock.patch.object(quantiles, "END_SHARE", Fraction(share)):
+            released.append(uptack.median(x, epsilon=epsilon, interval="0.95", adjacency=uptack.ADD_REMOVE))
+    replies = [reply for reply in released if reply]
+    ends = [reply.interval("0.95") for reply in replies]
+    return {
+        "n": n,
+        "ε": epsilon,
+        "share of each end": share,
+        "replies": f"{len(replies)} of {runs}",
+        "width of the interval": float(np.median([high - low for low, high in ends])) if ends else None,
+        "error of the median": float(np.mean([abs(reply.value - 60) for reply in replies])) if ends else None,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--n", type=int, default=500_000)
@@ -107,7 +135,13 @@ def main() -> None:
     parser.add_argument("--levels", type=int, nargs="+", default=list(LEVELS))
     parser.add_argument("--quick", action="store_true", help="50,000 rows and 3 runs")
     parser.add_argument("--json", type=Path, help="where to keep the numbers")
+    parser.add_argument("--shares", action="store_true", help="medians with intervals, for several divisions of ε")
     asked = parser.parse_args()
+    if asked.shares:
+        print(
+            table([with_interval(*sample, share, 10 if asked.quick else 100) for sample in SAMPLES for share in SHARES])
+        )
+        return
     n, runs = (50_000, 3) if asked.quick else (asked.n, asked.runs)
     rows = []
     for data in LAWS:

@@ -19,7 +19,7 @@ from uptack.display import Ends, PlottedValue, Record
 from uptack.display.numbers import is_number
 from uptack.display.plots import dots
 from uptack.errors import InvalidArgument, UptackError
-from uptack.exact import Rational, Real, ball
+from uptack.exact import Rational, Real, ball, read
 from uptack.labels import lines
 from uptack.noise import Entropy
 from uptack.noise.entropy import source
@@ -39,8 +39,8 @@ from uptack.table.values.kinds import in_order
 SHARE = Fraction(1, 10)
 """The part of ε that finds the groups. At δ = 1e-6 it finds groups of half the rows that a median needs: 110/ε."""
 DEPENDENT = (
-    "Intervals for the population assume that all rows are independent, including rows of one person; with person= "
-    "they are about people."
+    "Intervals for the population assume that all rows are independent, including rows of one person. With person= "
+    "they are for the population of people."
 )
 """A note for groups if people may have several rows: the statistic treats rows as independent."""
 Reply = Release[Any] | NoReply
@@ -241,8 +241,8 @@ def per_group(
     >>> release.value, release.privacy
     (Groups({'a': 3.0, 'b': 8.0, 'z': ⊥}), Privacy(epsilon=1.0, adjacency=Adjacency('add/remove')))
     >>> release.value["z"]
-    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); at ε = 1 no value stood out; a reply needs n of at least
-    203 (n·ε of about 203))
+    ⊥ (median by inverse sensitivity, ε = 1.0 (add/remove); no value stands out from the noise; a reply needs at least
+    203 rows (n·ε ≈ 203))
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     own_delta = options.get("method", "inverse") != "inverse"
@@ -261,8 +261,10 @@ def per_group(
     sizes = None if screen is None else frequent(screen, data.sizes(), bits)
     by_value = [(group if isinstance(group, tuple) else (group,), group) for group in (sizes.value if sizes else ())]
     chosen = plan.public or [group for _, group in sorted(by_value, key=lambda pair: [*map(in_order, pair[0])])]
+    times = float(read(epsilon) / each.exact_epsilon)
     replies = {
-        group: _noted(_run(f, data.rows(group), each, options, bits), relation) for group in track(chosen, "groups")
+        group: _noted(_run(f, data.rows(group), each, options, bits), relation, times)
+        for group in track(chosen, "groups")
     }
     tree = _loss(plan.limit, sizes, replies.values(), g)
     name = getattr(f, "__name__", "statistic").replace("_", " ")
@@ -283,9 +285,16 @@ def _run(
     return _within(f(*rows, **budget, **options), each)
 
 
-def _noted(reply: Reply, relation: Adjacency) -> Reply:
-    """The reply of a group, with a note on what its interval assumes."""
-    if relation.person or relation.rows_per_person == 1 or not isinstance(reply, Release) or reply.noise is None:
+def _noted(reply: Reply, relation: Adjacency, times: float) -> Reply:
+    """The reply of a group, with a note on what its interval assumes, or advice on the ε of all groups together.
+
+    That is so many times the ε of a group.
+    """
+    if isinstance(reply, NoReply):
+        advice = reply.advice
+        epsilon, at = (None if e is None else float(f"{times * e:.4g}") for e in (advice.epsilon, advice.at))
+        return replace(reply, advice=replace(advice, epsilon=epsilon, at=at))
+    if relation.person or relation.rows_per_person == 1 or reply.noise is None:
         return reply
     return replace(reply, notes=(*reply.notes, DEPENDENT))
 

@@ -599,3 +599,24 @@ def test_the_price_of_a_screen_adds_up_what_rises():
     assert screen.price(one, (("a", "b"), np.array([50, 1])), ((), np.array([]))) == pytest.approx(1)
     with pytest.raises(AssumptionFailed):
         screen.price(one, two, ((), np.array([])))
+
+
+def test_groups_of_five_hundred_people_get_a_median_with_an_interval():
+    """At ε = 2, with unknown groups, and advice that helps if it is followed at the ε of the whole release."""
+    rng = np.random.default_rng(0)
+    home, rows = rng.integers(0, 4, 2271), rng.integers(1, 9, 2271)
+    patient = np.repeat(np.arange(2271), rows)
+    ward, x = np.array(list("abcd"))[home][patient], np.round(rng.normal(60, 15, patient.size), 1)
+    given = {"by": ward, "person": patient, "interval": 0.95, "delta": 1e-6, "adjacency": ut.SUBSTITUTE}
+    made = ut.median(x, **given, epsilon=2, entropy=ut.SeededEntropy(1))
+    assert all(made.value.values())
+    assert all(low < 60 < high < low + 40 for low, high in (one.interval(0.95) for one in made.value.values()))
+    few = ut.median(x, **given, epsilon=1, entropy=ut.SeededEntropy(1))
+    assert not any(few.value.values())
+    advice = few.value["a"].advice
+    assert advice.unit == "people"
+    enough = np.flatnonzero(patient < 4 * advice.n)  # a quarter of the people is in each ward
+    again = np.repeat(enough, 1 + 4 * advice.n // 2271)
+    copies = patient[again] + 2271 * (np.arange(again.size) % (1 + 4 * advice.n // 2271))
+    given |= {"by": ward[again], "person": copies}
+    assert all(ut.median(x[again], **given, epsilon=1, entropy=ut.SeededEntropy(1)).value.values())

@@ -148,9 +148,13 @@ def test_tiny_tables_get_no_reply(n):
 def test_the_number_of_rows_is_paid_for_where_it_is_secret_and_needed():
     secret = {"epsilon": 1, "adjacency": ut.ADD_REMOVE}
     many = [k / 20 for k in range(1, 20)]
-    for r in (ut.quantile(NORMAL, many, **secret), ut.median(NORMAL, interval=0.9, **secret)):
-        assert r.privacy == Privacy(1, 0, ut.ADD_REMOVE)
+    two = ut.median(NORMAL, interval=0.9, epsilon=1, adjacency=ut.ADD_REMOVE, rows_per_person=2)
+    for r in (ut.quantile(NORMAL, many, **secret), two):
+        assert r.privacy == Privacy(1, 0, r.privacy.adjacency)
         assert float(r.loss.parts[0].epsilon) == 0.1
+    one = ut.median(NORMAL, interval=0.9, **secret)
+    assert one.loss.parts == (BoundedRange(Fraction(1, 3)),) * 3
+    assert one.rows is None
     refused = ut.quantile(NORMAL[:20], many, **secret)
     assert refused.privacy == Privacy(0.1, 0, ut.ADD_REMOVE)
     assert ut.quantile(NORMAL, [0.3, 0.6], **secret).loss == BoundedRange(1)
@@ -355,7 +359,7 @@ def test_intervals_cover_the_population():
     assert np.median(width) < 0.5
     with pytest.raises(ut.errors.NoInterval, match=r"0\.9"):
         r.interval(0.95)
-    assert not ut.median(NORMAL[:300], epsilon=1, interval=0.95)
+    assert not ut.median(NORMAL[:100], epsilon=1, interval=0.95)
     with pytest.raises(ut.errors.NoInterval):
         ut.median(NORMAL, epsilon=1).interval()
 

@@ -284,7 +284,7 @@ class Question:
     def refuse(self, how: str, advice: Advice, why: str = "") -> Outcome[Any]:
         """⊥ with advice. `why` names the step that failed, in released numbers; it is shown if something was spent."""
         if self.account.spent:
-            why = why or advice.why or f"the {how} gave no answer"
+            why = why or advice.why or f"there are too few {self.adjacency.unit} at this ε"
             advice = replace(advice, why=why, at=float(self.account.promised))
         if self.count is not None:  # the noisy number may be too small, and an advice on ε would use the true one
             room = self.count.cutoff(Fraction(1, 1000))

@@ -292,5 +292,5 @@ def clipping(made: Moments) -> str:
     """A note on clipped values, from public numbers."""
     ends, unseen = number(round(made.clipped / 2)), number(float(f"{made.unseen:.2g}"))
     clipped = f"Values outside a privately chosen range were clipped to it (about {ends} rows at each end)."
-    gross = f"Up to about {unseen} gross errors could go unnoticed, or codes such as 999."
-    return f"{clipped} {gross} The interval does not allow for them."
+    gross = f"Up to about {unseen} gross errors could go unnoticed, and the interval does not allow for them."
+    return f"{clipped} {gross} Make codes for missing values, such as 999, missing first."

@@ -300,6 +300,6 @@ def _estimand(data: Column) -> tuple[str, ...]:
         return ()
     own = data.own
     if own is None:
-        return ("Mean over people of the share of their rows that count; people weigh alike.",)
+        return ("Mean over people of the share of their rows that count. Every person has the same weight.",)
     which = "whose last row counts" if own.how == "last" else "with at least one row that counts"
     return (f"Share of people {which}.",)

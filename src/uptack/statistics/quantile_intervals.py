@@ -23,6 +23,7 @@ from uptack.mechanisms.inverse_sensitivity import (
     ScoredBoxes,
     boxes,
     inverse_loss,
+    slack_needed,
     steps_needed,
     worth_asking,
 )
@@ -45,12 +46,17 @@ from uptack.statistics.column_options import (
     read_question,
     size_bounds,
 )
-from uptack.statistics.statistic import HOW, secret_size
+from uptack.statistics.statistic import HOW, RARE, interval_follows, saturated, secret_size
 from uptack.table.protocol import Column
 from uptack.table.reads import MOMENTS
 from uptack.table.values.times import parse_time
 
 HALF = Fraction(1, 2)
+
+END_SHARE = Fraction(1, 3)
+"""The part of ε for each end of an interval; the value has the rest. At 95% an end moves out by about 33/ε ranks, and
+a value by 2/ε. Groups of 500 get most replies with about a third; larger parts give narrower intervals, and
+more often ⊥ (`benchmarks/quantiles.py --shares`)."""
 
 OFFSETS = MachineNumbers(exponent_bits=9, mantissa_bits=6, tapered=True)
 """Candidates for the distance of an end from the released quantile: a precision of 1% is enough."""
@@ -129,6 +135,16 @@ class IntervalRanks:
 
     **With up to g rows per person** (`rows_per_person`) rows may be copies of each other: see `rank_bounds`.
 
+    **A secret n** need not be bought if g = 1 (`following`). **Theorem.** Let L(n) = max(l(n) - K, ⌈l(n)/2⌉) and
+    H(n) = min(u(n) + K, n - ⌊(n - u(n))/2⌋), K being the public number of steps. Ends drawn at the ranks L(n) and H(n)
+    of the true n, with ⊥ as a candidate of κ = min(L(n) - 1, n - H(n)), are as private as ends at public ranks, and
+    miss l(n) and u(n), not being ⊥, with a chance of α/10 each. *Proof.* Binomial(n + 1, p) is Binomial(n, p) or one
+    more, so l and u rise by 0 or 1 with n. So do l - K, ⌈l/2⌉, u + K and n - ⌊(n - u)/2⌋, and therefore L and H, and
+    κ moves by at most 1. That is what `uptack.statistics.statistic.measured` asks of ranks. An end is within
+    min(κ, K) steps of its rank but for α/10. If L = l - K, then L + K = l. Otherwise κ < L = ⌈l/2⌉ and L + κ ≤ l. The
+    same holds for u. ∎ The binomial law is compared with q exactly (`exceeds`): a rank that rounding puts off by one
+    would move by two.
+
     All ranks that matter should be inside the table. If they are not for the number of steps that guarantees a reply
     (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
     """
@@ -169,6 +185,17 @@ class IntervalRanks:
         ranks = tuple((low - rows * steps, high + rows * steps) for low, high in aimed)
         return cls(ranks, steps, failing / 10, sure, worth)
 
+    @classmethod
+    def following(cls, n: int, p: Fraction, confidence: Fraction, epsilon: Fraction, people: bool) -> IntervalRanks:
+        """For the true number of rows, which is secret. `sure` and `worth` are about a public n in its place."""
+        failing = 1 - confidence
+        low, high = rank_bounds(min(n, HUGE - 1), min(n, HUGE - 1), p, failing * Fraction(8, 20), people)
+        steps, room = steps_needed(epsilon, OFFSETS.size, failing / 10), min(low - 1, n - high) // 2
+        ranks = max(low - steps, -(-low // 2)), min(high + steps, n - (n - high) // 2)
+        sure = room >= steps + slack_needed(epsilon)
+        worth = worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
+        return cls((ranks,), saturated(steps, n, 1), failing / 10, sure, worth)
+
     def refusal(self, sizes: Sequence[int], question: Question) -> Refusal:
         """⊥, where the samples have so many rows, which may be secret."""
         inside = min(min(low - 1, n - high) for (low, high), n in zip(self.ranks, sizes, strict=True))
@@ -181,14 +208,11 @@ NEAR = Fraction(1, 256)
 EULER = Fraction(272, 100)
 """A little more than e: what sums of bounded numbers pay beside the binomial."""
 
-RARE, FEW = Fraction(1, 1000), 50
-"""For smaller shares with more rows, ball arithmetic is slow, or its bounds are too wide."""
-
 BLOCK, LARGEST_BLOCK = 1 << 10, 1 << 18
 """Terms that are added up at a time: at first, and at most."""
 
 HUGE = 10**15
-"""From so many rows on the binomial law is bounded instead of computed."""
+"""From so many rows on the binomial law is bounded instead of computed. No table with a secret number has as many."""
 
 
 def rank_bounds(least: int, most: int, p: Fraction, q: Fraction, people: bool, rows: int = 1) -> tuple[int, int]:
@@ -228,22 +252,42 @@ def _above(n: int, p: Fraction, q: Fraction) -> int:
 
 
 def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
-    """Whether P(Binomial(n, p) ≥ k), rounded up, is more than q: sums of terms decide it fast unless it is near q."""
+    """Whether P(Binomial(n, p) ≥ k) is more than q: sums of terms decide it fast unless it is near q.
+
+    The answer is exact if ball arithmetic can decide it (`_computable`): both are rationals, and unless they are equal
+    they differ by at least 1/(b^n·d) for the denominators b of p and d of q. Otherwise the probability is rounded up.
+    """
     if k > n * p:
         low, high = _added(k, n, p)
         if high <= q or low > q:
             return low > q
-    return beyond(k, n, p) > q
+    if not _computable(p):
+        return beyond(k, n, p) > q
+    bits, least = 40 + n.bit_length(), n * p.denominator.bit_length() + q.denominator.bit_length()
+    while True:
+        low, high = _beta(k, n, p).bounds(bits)
+        if high <= q or low > q:
+            return low > q
+        width = high - low
+        if width.denominator.bit_length() - width.numerator.bit_length() > least:
+            return False
+        bits *= 2
+
+
+def _computable(p: Fraction) -> bool:
+    """Whether ball arithmetic is fast and sharp: p is not very near 0 or 1."""
+    return min(p, 1 - p) >= RARE
+
+
+def _beta(k: int, n: int, p: Fraction) -> Real:
+    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n: the incomplete beta function of (k, n - k + 1) at p."""
+    return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1))
 
 
 def beyond(k: int, n: int, p: Fraction) -> Fraction:
-    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: the incomplete beta function of (k, n - k + 1) at p.
-
-    By ball arithmetic, unless p is very near 0 or 1 and there are many rows on both sides; then by adding up terms.
-    """
-    s = min(p, 1 - p)
-    if s >= RARE or n * s <= FEW:
-        return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1)).bounds(40 + n.bit_length())[1]
+    """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: by ball arithmetic, else by adding up terms, or 1."""
+    if _computable(p):
+        return _beta(k, n, p).bounds(40 + n.bit_length())[1]
     return _added(k, n, p)[1] if k > n * p else Fraction(1)
 
 
@@ -299,9 +343,24 @@ def _deviation(n: int, p: Fraction, q: Fraction) -> int:
     return math.ceil(math.sqrt(3 * float(n * min(p, 1 - p)) * -math.log(q)))
 
 
+def follows(p: Fraction, question: Question) -> bool:
+    """Whether the ends follow a secret number of rows, so that no noisy one is needed: see `IntervalRanks`."""
+    return question.follows and question.rows == 1 and RARE <= p <= 1 - RARE
+
+
 def aims(p: Fraction, confidence: Fraction, question: Question, data: Column) -> Callable[[int], IntervalRanks]:
-    """The ranks that both ends aim at, each with half of ε, by the public number of rows."""
+    """The ranks that both ends aim at, each with half of ε, by the number of rows."""
+    if question.count is None and follows(p, question):
+        return lambda n: IntervalRanks.following(n, p, confidence, question.epsilon / 2, data.unit.weighted)
     return lambda n: IntervalRanks.of(n, p, confidence, question.epsilon / 2, question, data.unit.weighted)
+
+
+def too_few(aim: Callable[[int], IntervalRanks], n: int, question: Question) -> Outcome[Any] | None:
+    """⊥ if public numbers rule an interval out: the number of rows, or the most that there can be if it is secret."""
+    public = n if question.count is not None or not question.size_is_secret else question.at_most
+    if public is None or aim(public).worth:
+        return None
+    return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
 
 
 def ends_around(
@@ -309,9 +368,9 @@ def ends_around(
 ) -> Outcome[tuple[float, float]]:
     """Both ends, with half of ε each, drawn on a coarse lattice around a public number: a released quantile."""
     aim = aims(p, confidence, question, data)
+    if (refused := too_few(aim, n, question)) is not None:
+        return refused
     aimed = aim(n)
-    if not aimed.worth:
-        return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
     ends, ((low, high),) = [], aimed.ranks
     for rank, outward, side in zip((low, high), (-1, 1), question.split(HALF, HALF), strict=True):
         reach = LStatistic.quantile(data, rank, aimed.steps, question.rows)
@@ -367,8 +426,9 @@ def no_interval_of_rows(name: str, value: object, question: Question) -> None:
 
 
 def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
-    """A noisy number of rows, if it is secret, and two draws of bounded range."""
-    count = cost.exact_epsilon * COUNT_SHARE if secret_size(given, cost) else Fraction(0)
+    """A noisy number of rows, if it is secret and ranks do not follow it, and two draws of bounded range."""
+    bought = secret_size(given, cost) and not interval_follows(given, cost)
+    count = cost.exact_epsilon * COUNT_SHARE if bought else Fraction(0)
     ends = (inverse_loss((cost.exact_epsilon - count) / 2),) * 2
     return loss.Composed((loss.Pure(count), *ends) if count else ends)
 
@@ -390,8 +450,9 @@ def quantile_interval(
     distances from it, which takes fewer rows. A number far off makes the interval wide, never wrong: it covers with at
     least the `confidence`, for any population of numbers up to 1e77.
 
-    **Theorem.** ε-differentially private: two draws of inverse sensitivity with half of ε each, and if the number of
-    rows is secret a tenth of ε for a noisy one. The reach of an order statistic less a public number is a reach.
+    **Theorem.** ε-differentially private: two draws of inverse sensitivity with half of ε each. If the number of rows
+    is secret, the ranks follow it (`IntervalRanks`); with several rows per person, or a p within 1/1000 of 0 or 1, a
+    tenth of ε is spent on a noisy number. The reach of an order statistic less a public number is a reach.
 
     The ends are multiples of `granularity`, a public step that all values are multiples of; for a column of integers
     they are integers. Other ends have three digits of the interval's width.
@@ -410,5 +471,5 @@ def quantile_interval(
     question = replace(question, time_options=(*question.time_options, ("around", parse_time(around))))
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
-    n, question = public_size(data.count(), question)
+    n, question = (data.count(), question) if follows(at, question) else public_size(data.count(), question)
     return question.account.close(ends_around(data, n, at, sure, near, question))

@@ -27,18 +27,20 @@ from uptack.statistics.column_options import (
     Options,
     Question,
     column,
-    least_n,
     level,
     public_size,
     read_question,
 )
 from uptack.statistics.quantile_intervals import (
+    END_SHARE,
     HALF,
     PopulationInterval,
     aims,
     confidence_of,
     ends_around,
+    follows,
     no_interval_of_rows,
+    too_few,
 )
 from uptack.statistics.statistic import (
     HOW,
@@ -56,7 +58,7 @@ from uptack.table.reads import MOMENTS
 MOST_LEVELS = 1000
 """Quantiles of one request."""
 
-WHOLE = "The whole distribution is uptack.ecdf."
+WHOLE = "For the whole distribution use uptack.ecdf."
 
 
 def statistic(p: Fraction) -> Statistic:
@@ -106,15 +108,16 @@ def quantile(
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
     `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). If the
     number of rows is secret, up to eleven quantiles by the inverse method do without it
-    (`uptack.statistics.statistic.measured`). For more, for an interval and for the other methods, a tenth of ε goes
-    into a noisy one. All of this holds for people with up to `rows_per_person` rows.
+    (`uptack.statistics.statistic.measured`), and so does an interval of one row per person. For more quantiles and for
+    the other methods, a tenth of ε goes into a noisy one. All of this holds for people with up to `rows_per_person`
+    rows.
 
     For an increasing list of p the inverse method draws all quantiles at once: nine of them have a third of the error
     of nine releases with an equal part of ε each.
 
-    `interval=0.95` gives half of ε to an interval for the quantile of the *population* that the rows are a sample of;
-    `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up to
-    1e77, also if the number of rows is secret. The confidence can be up to 1 - 1e-12. With `person=` it is for the
+    `interval=0.95` gives two thirds of ε to an interval for the quantile of the *population* that the rows are a sample
+    of; `result.interval(0.95)` returns it. It covers with at least that probability, for any population of numbers up
+    to 1e77, also if the number of rows is secret. The confidence can be up to 1 - 1e-12. With `person=` it is for the
     population of people, and their rows need not be independent.
 
     The options are listed in `uptack.statistics.Options`.
@@ -150,23 +153,22 @@ def _one(
     if confidence is None:
         return question.account.close(measured(statistic(p), data, question))
     no_interval_of_rows("interval", interval, question)
-    n, question = public_size(data.count(), question)
+    n, question = (data.count(), question) if follows(p, question) else public_size(data.count(), question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
 def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
-    """Half of ε for the quantile, a quarter for each end."""
-    half, rest = question.split(HALF, HALF)
-    aim = aims(p, confidence, rest, data)
-    if not aim(n).worth:
-        return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
-    middle = run(statistic(p), data, n, half)
+    """A third of ε for the quantile, and a third for each end."""
+    point, ends_part = question.split(1 - 2 * END_SHARE, 2 * END_SHARE)
+    if (refused := too_few(aims(p, confidence, ends_part, data), n, ends_part)) is not None:
+        return refused
+    middle = measured(statistic(p), data, point) if follows(p, point) else run(statistic(p), data, n, point)
     if middle.value is None:
         return middle
-    ends = ends_around(data, n, p, confidence, middle.value, rest)
+    ends = ends_around(data, n, p, confidence, middle.value, ends_part)
     if ends.value is None:
         return replace(middle, value=None, advice=ends.advice)
-    note = f"Half of ε was spent on the {float(100 * confidence):g}% interval for the quantile of the population."
+    note = f"Two thirds of ε were spent on the {float(100 * confidence):g}% interval for the population's quantile."
     return replace(middle, noise=PopulationInterval(confidence, *ends.value), notes=(note,))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.exact import Rational
+from uptack.exact import Rational, read
 from uptack.mechanisms import dwork_lei, ptr
 from uptack.mechanisms.inverse_sensitivity import (
     LATTICES,
@@ -196,9 +196,9 @@ def inverse_draw(
     nested = boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
     drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, Refusal(kappa, secret)))
     if drawn is None:
-        rows = f" among about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
-        what = "value" if dimension == 1 else "set of quantiles"
-        why = f"at ε = {float(account.epsilon):.3g} no {what} stood out{rows}"
+        rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
+        what = "no value stands" if dimension == 1 else "the quantiles do not stand"
+        why = f"{what} out from the noise{rows}"
         return question.refuse(HOW, _inverse_advice(room, n, question, offered[-1].size ** dimension), why)
     values = [lattice.value(ordinal) for ordinal in drawn]
     values = values if step is None else [round_to(value, step) for value in values]
@@ -379,7 +379,7 @@ def _location_ladder(statistic: Statistic, n: int, question: Question, spread: f
 
 
 INVERSE = "method='inverse', which needs no test"
-UNSTABLE = "the test whether a few rows can move the answer far did not pass"
+UNSTABLE = "the test failed: a few rows could move the answer far"
 
 
 def _trimmed(
@@ -415,11 +415,24 @@ def listed(p: object) -> Sequence[Any]:
     return list(p) if isinstance(p, list | tuple | np.ndarray) and np.ndim(p) == 1 else ()
 
 
-def buys_size(given: Mapping[str, Any]) -> bool:
+def buys_size(given: Mapping[str, Any], cost: Privacy) -> bool:
     """Whether an order statistic first buys a noisy number of rows if that is secret: see `measured`."""
     several = len(listed(given.get("p"))) > MOST_FOLLOWED
-    capped = given.get("weights") == "rows"
-    return capped or several or given.get("interval") is not None or given.get("method", "inverse") != "inverse"
+    bounded = given.get("interval") is not None and not interval_follows(given, cost)
+    return given.get("weights") == "rows" or several or bounded or given.get("method", "inverse") != "inverse"
+
+
+RARE = Fraction(1, 1000)
+"""A level that is nearer to 0 or 1: its interval does not follow a secret number of rows."""
+
+
+def interval_follows(given: Mapping[str, Any], cost: Privacy) -> bool:
+    """Whether the ranks of an interval follow a secret number of rows (`uptack.statistics.quantile_intervals`)."""
+    try:
+        p = read(given.get("p", Fraction(1, 2)))
+    except ValueError:  # refused by the function itself
+        return False
+    return cost.adjacency.rows_per_person == 1 and RARE <= p <= 1 - RARE
 
 
 def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
@@ -430,8 +443,8 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     capped = given.get("weights") == "rows"  # then the size is not that of the table
     if given.get("method", "inverse") != "inverse" or not cost.adjacency.size_is_public or capped:
         return ""
-    share = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given) else 1
-    left = cost.exact_epsilon * share / (2 if given.get("interval") else 1)
+    share = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given, cost) else Fraction(1)
+    left = cost.exact_epsilon * share / (3 if given.get("interval") else 1)
     parts = max(len(listed(given.get("p"))), 1)
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
@@ -447,7 +460,7 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
 
     Several quantiles of a public number of rows are drawn by the tiers of a tree, which is public too.
     """
-    if given.get("method", "inverse") != "inverse" or buys_size(given):
+    if given.get("method", "inverse") != "inverse" or given.get("interval") is not None or buys_size(given, cost):
         return None
     of_people = bool(cost.adjacency.person) and given.get("per_person") is None  # weighted rows have boxes
     if len(listed(given.get("p"))) > 1 and not secret_size(given, cost) and not of_people:

@@ -4,16 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 MINIMUM := .venv-minimum
 OUT := out
+PROCESSES := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")# one more than cores: some tests wait
 
-.PHONY: demo test lint coverage minimum audit bench docs clean
+.PHONY: demo test pytest lint coverage minimum audit bench docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/demo.py --out $(OUT)
 
 test: export PYTHONDONTWRITEBYTECODE =# interpreters that tests start need not compile everything again
 test: export OMP_NUM_THREADS = 1# the tests run side by side: threads of their own would get in each other's way
-test: lint $(VENV)/.system
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+test: $(VENV)/.system
+	$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+pytest: $(VENV)/.system
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

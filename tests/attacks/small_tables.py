@@ -133,22 +133,30 @@ def tabular() -> list[Declaration]:
 
 
 def calls(declaration: Declaration, name: str) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """All ways in which it is asked about one of the tables."""
+    """Ways in which it is asked about one of the tables.
+
+    Of neighbours, missing values, method, people, and call or session, every two occur together; half of all five do.
+    """
     data, seed = frame(name), ut.SeededEntropy
+    few = "missing" not in declaration.allowed or declaration.missing is None
     for options in variations(declaration):
         said = ", ".join(f"{key}={value}" for key, value in options.items())
         plain = {key: data["g"] if key == "by" else value for key, value in options.items()}
         direct, rows = declaration.public, arguments_of(declaration, data)
-        yield f"call {said}", partial(_called, direct, rows, {**plain, "entropy": seed(1)})
-        yield f"session {said}", partial(_asked, declaration, data, options, None)
-        for people in people_options(declaration):
+        odd, every = (options["adjacency"] is ut.ADD_REMOVE) ^ ("missing" in options), few or "by" in options
+        if odd or every:
+            yield f"call {said}", partial(_called, direct, rows, {**plain, "entropy": seed(1)})
+        if not odd or every:
+            yield f"session {said}", partial(_asked, declaration, data, options, None)
+        for number, people in enumerate(people_options(declaration)):
             if "rows" in people.values() and "by" in options:
                 continue
             told = f"{said}, {people}"
-            if people == people_options(declaration)[0]:  # a session makes the same call, with every option below
+            if number == 0 and (not odd or every):  # a session makes the same call, with every option below
                 more = {**plain, **people, "entropy": seed(1), "person": data["id"]}
                 yield f"call of people {told}", partial(_called, direct, rows, more)
-            yield f"session of people {told}", partial(_asked, declaration, data, {**options, **people}, "id")
+            if odd == bool(number % 2) or every:
+                yield f"session of people {told}", partial(_asked, declaration, data, {**options, **people}, "id")
 
 
 def _called(function: Callable[..., Any], rows: tuple[Any, ...], options: Mapping[str, Any]) -> Any:

@@ -65,7 +65,7 @@ small = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(values)
 def test_canonical_values_stay_as_they_are(value):
     once = canonical(value)

@@ -58,11 +58,11 @@ def seen(ask, x, **options):
     return type(made), shape, made.privacy, made.loss, made.mechanism, *told, [str(w.message) for w in caught]
 
 
-def columns():
+def columns(some):
     """Columns of N rows: a common part, and one row that is replaced by each hostile one."""
     rng = np.random.default_rng(1)
     tied = np.repeat([18.0, 2.0**53, 1e300], [1000, 1000, N - 2000])
-    for base in (rng.normal(size=N), tied, rng.choice(HOSTILE, N), np.full(N, -LARGEST)):
+    for base in (rng.normal(size=N), tied, rng.choice(HOSTILE, N), np.full(N, -LARGEST))[some]:
         yield base
         for value in (2.0**53, 1e300, -LARGEST, 5e-324):
             yield np.r_[value, base[1:]]
@@ -71,7 +71,10 @@ def columns():
 @pytest.mark.parametrize("given", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("ask", STATISTICS.values(), ids=STATISTICS)
 def test_nothing_but_the_value_depends_on_a_row(ask, given):
-    looks = [seen(ask, x, epsilon=40 if "delta" in given else 2, **given) for x in columns()]
+    """Each statistic meets each option, and both of them all columns: in each case a mean all, and others half."""
+    half = (list(STATISTICS.values()).index(ask) + list(OPTIONS.values()).index(given)) % 2
+    some = slice(None) if ask is STATISTICS["mean"] else slice(half, None, 2)  # of some columns it has no reply
+    looks = [seen(ask, x, epsilon=40 if "delta" in given else 2, **given) for x in columns(some)]
     assert all(look[-1] == [] for look in looks)
     if "delta" in given or ask is STATISTICS["mean"]:  # a test may refuse by the data: that is what its ε is for
         looks = [look for look in looks if look[0] is not ut.NoReply]

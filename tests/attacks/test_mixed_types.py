@@ -4,6 +4,7 @@ Rows that are read alike (all missing, or all the number 1) must give the very s
 """
 
 import datetime as dt
+import itertools
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -122,9 +123,10 @@ def differing(call, rows, wrap, hostile):
 
 @pytest.mark.parametrize("name", NUMERIC)
 def test_whatever_is_no_number_is_missing(name):
-    for wrap in ("list",) if name == "hampel_regression" else ("list", "object series"):
-        assert len(differing(NUMERIC[name], REALS, CONTAINERS[wrap], MISSING)) == 1
-        assert len(differing(NUMERIC[name], REALS, CONTAINERS[wrap], ONES)) == 1
+    """In lists and in objects of pandas: all containers are read alike (below)."""
+    wraps = ("list", "object series")[:: 1 if list(NUMERIC).index(name) % 2 else -1]
+    for hostile, wrap in zip((MISSING, ONES), wraps, strict=True):
+        assert len(differing(NUMERIC[name], REALS, CONTAINERS[wrap], hostile)) == 1
 
 
 @pytest.mark.parametrize("wrap", CONTAINERS)
@@ -183,7 +185,7 @@ HOSTILE = [None, "x", [], 10**400, float("inf"), Decimal("1e999999"), object()]
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda v: type(v).__name__)
 def test_no_row_raises_or_warns_anywhere(value):
-    rows = [value, *REALS[1:]]
-    for call in (*NUMERIC.values(), *COUNTED.values(), *FLAGS.values()):
-        seen(call, rows)
-        seen(call, np.fromiter(rows, object, N))
+    """Every function gets every value, by turns in a list and in an array."""
+    rows, calls = [value, *REALS[1:]], (*NUMERIC.values(), *COUNTED.values(), *FLAGS.values())
+    for call, listed in zip(calls, itertools.cycle((True, False, False, True)), strict=False):
+        seen(call, rows if listed == bool(HOSTILE.index(value) % 2) else np.fromiter(rows, object, N))

@@ -120,7 +120,7 @@ def test_functions_in_python_are_refused_until_their_results_are_kept():
         return 2 * x
 
     made = con.table("t").mutate(y=twice(ibis._.x))
-    with pytest.raises(ut.InvalidArgument, match="keep what it makes in a table"):
+    with pytest.raises(ut.InvalidArgument, match="store its result in a table"):
         ut.open(made)
     session = ut.open(con.create_table("kept", made))
     assert session["y"].quantile(0.5, epsilon=100).value == pytest.approx(3000, rel=0.05)

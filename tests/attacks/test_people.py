@@ -227,7 +227,7 @@ WRONG = {
     "a tuple of ids": {"person": tuple(IDS.tolist())},
     "a list of columns": {"person": [IDS, IDS]},
     "no columns": {"person": ()},
-    "columns of several lengths": {"person": (IDS, IDS[:-1])},
+    "columns of different lengths": {"person": (IDS, IDS[:-1])},
     "three dimensions": {"person": np.zeros((N, 1, 1))},
 }
 

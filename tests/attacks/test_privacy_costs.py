@@ -12,7 +12,7 @@ from uptack.privacy.loss import Approximate, BoundedRange, Pure, Subsample
 
 @pytest.mark.parametrize("delta", [1e-16, 1e-18, 1e-30, 1e-100, 1e-300])
 def test_any_delta_can_be_composed(delta):
-    for tenths in range(1, 40):
+    for tenths in range(1, 40, 4):
         for kind in (Pure, BoundedRange):
             epsilon = Fraction(tenths, 10)
             assert 0 < tight([kind(epsilon)] * 3, delta).exact_epsilon <= 3 * epsilon

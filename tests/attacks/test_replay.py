@@ -33,7 +33,8 @@ def test_only_the_value_tells_neighbours_apart(scenario):
 
 
 def test_every_release_function_and_option_has_a_scenario():
-    assert uncovered(catalogue().values()) == []
+    ours = {path: options for path, options in release_functions().items() if path.startswith("uptack.")}
+    assert uncovered(catalogue().values(), ours) == []  # other tests declare functions of their own
 
 
 def test_what_is_not_covered_is_named():

@@ -55,20 +55,19 @@ def test_every_declared_function_is_tried_or_has_no_rows():
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    """The same tables as files, which an engine reads."""
+def sessions(tmp_path_factory):
+    """Two of the same tables as files, which an engine reads: without rows by a condition, and with rows of nobody."""
     folder = tmp_path_factory.mktemp("small")
     for table in ("nobody", "one person"):
         small_tables.frame(table).to_parquet(folder / f"{table}.parquet")
-    return folder
+    return ut.open(folder / "one person.parquet").where(a=(">", 100)), ut.open(folder / "nobody.parquet", person="id")
 
 
 @pytest.mark.parametrize("name", [made.name for made in tabular()])
-def test_an_engine_replies_where_no_row_meets_a_condition_and_for_nobody(name, files):
+def test_an_engine_replies_where_no_row_meets_a_condition_and_for_nobody(name, sessions):
     made = declared()[name]
     options = {**made.examples[0], "epsilon": small_tables.EPSILON, "adjacency": ut.ADD_REMOVE}
-    asks = [(ut.open(files / "one person.parquet").where(a=(">", 100)), {})]
-    asks += [(ut.open(files / "nobody.parquet", person="id"), more) for more in small_tables.people_options(made)[:1]]
-    for session, people in asks:
+    nothing, nobody = sessions
+    for session, people in [(nothing, {}), *((nobody, more) for more in small_tables.people_options(made)[:1])]:
         request = ut.Request(name, *small_tables.columns_of(made), **options, **people)
         assert observed(lambda s=session, r=request: s.run(r)) == "reply", people

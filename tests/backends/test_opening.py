@@ -115,7 +115,7 @@ def test_tables_of_a_database(tmp_path):
         open_table(f"{path}::patient")
     with duckdb.connect(path) as con:
         con.execute("CREATE TABLE visits AS SELECT 1 AS x")
-    with pytest.raises(InvalidArgument, match="There are 'patients', 'visits'"):
+    with pytest.raises(InvalidArgument, match="The tables are 'patients', 'visits'"):
         open_table(path)
 
 

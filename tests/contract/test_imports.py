@@ -46,7 +46,8 @@ ALLOWED = {
     "ledger": GROUND | {"display", "privacy"},
     "session": GROUND | KERNEL | {"discrete", "display", "grouping", "ledger", "statistics"},
     "report": GROUND | KERNEL | {"discrete", "display", "kernels", "session", "statistics"},
-    "wire": GROUND | {"registry", "session", "table"},  # requests and answers as JSON, and as people type them
+    # requests and answers as JSON, and as people type them
+    "wire": GROUND | {"display", "privacy", "registry", "session", "table"},
     "client": GROUND | {"display", "noise", "privacy", "registry", "release", "session", "table", "wire"},
     "server": GROUND | KERNEL | {"display", "kernels", "ledger", "report", "session", "wire"},
     "samples": {"errors"},

@@ -1,10 +1,12 @@
 """One battery for every law on the integers: listing a law is how it gets tested."""
 
+import os
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import uptack
 from tests.helpers import CountingEntropy
 from uptack.discrete.categories import Capped
 from uptack.errors import InvalidArgument
@@ -101,3 +103,20 @@ def test_laws_are_values():
 def test_an_entropy_source_must_be_one():
     with pytest.raises(InvalidArgument, match="entropy must be"):
         IntegerLaplace(1).sample(3, entropy=42)
+
+
+@pytest.mark.system_entropy
+def test_noise_comes_from_the_operating_system_unless_a_source_is_given(monkeypatch):
+    read = []
+
+    def urandom(count, plain=os.urandom):
+        read.append(plain(count))
+        return read[-1]
+
+    monkeypatch.setattr("os.urandom", urandom)
+    first, second = SystemEntropy().bytes(32), SystemEntropy().bytes(32)
+    assert read == [first, second]
+    assert first != second
+    draws = {uptack.median(range(1000), epsilon=1).value for _ in range(20)}
+    assert len(draws) > 1  # equal with a chance of less than 1e-6
+    assert len(read) > 20

@@ -89,7 +89,7 @@ def test_sessions_ask_the_same_and_refuse_people_as_rows():
     spent = session.spent
     with pytest.raises(ut.InvalidArgument, match=r"^per_person must be given with person"):
         session.kendall_tau("x", "y", epsilon=2)
-    with pytest.raises(ut.InvalidArgument, match=r"^public_labels must be False where people"):
+    with pytest.raises(ut.InvalidArgument, match=r"^public_labels must be False if people"):
         ut.superiority(x, label, groups=(1, 0), **own, per_person="mean", public_labels=True)
     assert session.spent == spent
     assert session.kendall_tau("x", "y", epsilon=2, per_person="mean")

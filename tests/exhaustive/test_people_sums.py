@@ -1,6 +1,7 @@
 """Bounded sums, scores, medians and pairs of people: one person moves them by no more than one row would."""
 
 import itertools
+import math
 from fractions import Fraction
 from functools import partial
 
@@ -13,7 +14,7 @@ from uptack.account import Account
 from uptack.multivariate import private_sums as levels
 from uptack.multivariate import row_sums as steps
 from uptack.multivariate import standardise
-from uptack.multivariate.private_sums import LENGTH, bounded, shares_of
+from uptack.multivariate.private_sums import LENGTH, bounded, shared, shares_of
 from uptack.multivariate.row_sums import BATCH, Squares, Tally, Vectors, products
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.noise import SeededEntropy
@@ -48,7 +49,12 @@ CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (
 def gradient(batch, loss):
     rows = FitRows(FRAME, 0, loss, WHITENING, RowWeights(WHITENING, BETA, 2.5))
     found = rows.gradients(batch, BETA, 1.9)
-    return [Vectors(bounded(rows.equations(batch, BETA, 1.9, 0.7, 1.5), 1.5)), Vectors(shares_of(found**2, 1.5))]
+    both = shared(*rows.split_gradients(batch, BETA, 1.9), 1.5)
+    return [
+        Vectors(bounded(rows.equations(batch, BETA, 1.9, 0.7, 1.5), 1.5)),
+        Vectors(shares_of(found**2, 1.5)),
+        Vectors(both),
+    ]
 
 
 def directions(batch):
@@ -75,10 +81,12 @@ def test_no_person_adds_more_than_one_row_can(loss):
     """So two of them, one in the place of the other, move sums by no more than twice that: exactly, in fractions."""
     without, found = summed(CALM, loss), []
     for rows in hostile():
-        second, first, inside = (a - b for a, b in zip(summed([*CALM, rows], loss), without, strict=True))
+        second, first, inside, both = (a - b for a, b in zip(summed([*CALM, rows], loss), without, strict=True))
         assert sum(np.diag(second)) <= LENGTH**2
         assert np.linalg.eigvalsh(second.astype(float))[0] >= -1e-9 * LENGTH**2
         assert sum(Fraction(v) ** 2 for v in first) <= LENGTH**2
+        halves = [math.sqrt(sum(Fraction(v) ** 2 for v in half)) for half in (both[:3], both[3:])]
+        assert sum(halves) <= LENGTH * (1 + 1e-12)
         assert min(inside) >= 0
         assert sum(inside) <= LENGTH
         found.append((float(sum(np.diag(second))), float(sum(Fraction(v) ** 2 for v in first))))

@@ -34,6 +34,7 @@ WEIGHTS = [
 ]
 
 
+@cache
 def units(people, weights):
     places, codes = rows(people)
     return counts.units(places.astype(np.int64), len(CELLS), weights, codes, len(people))
@@ -153,7 +154,12 @@ def test_favourites_are_the_first_of_the_most_frequent():
 
 
 def grouped(people, at_most=1):
-    """Groups of (group, value) rows: how many people, and whose values, are in each."""
+    """Groups of (group, value) rows: how many people, and whose values, are in each, whatever the order of people."""
+    return _grouped(tuple(sorted(people)), at_most)
+
+
+@cache
+def _grouped(people, at_most):
     pairs, codes = rows(people)
     fields = {"group": column_field("group", pairs[:, 0].astype(np.int64)), "x": column_field("x", pairs[:, 1] + 0.0)}
     made = MemoryTable(fields, WEIGHTS[0], codes, len(people)).groups(["group"]).within(at_most)

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.mechanisms.inverse_sensitivity import Boxes
+from uptack.mechanisms.inverse_sensitivity import Boxes, steps_needed
 from uptack.statistics import column_options, quantile_trees, statistic
+from uptack.statistics.quantile_intervals import OFFSETS, IntervalRanks, rank_bounds
 
 OWNED = 20
 SIZES = (0, 1, 19, 20, 21, 40)
@@ -86,10 +87,10 @@ def draws(monkeypatch):
         seen.append(Drawn(self, rho, refusal))
         return [0] * len(self.whole)
 
-    def run(release, rows, noisy, **given):
-        monkeypatch.setattr(column_options, "noisy_size", lambda n, law, account: noisy)
+    def run(release, rows, noisy, owned=OWNED, **given):
+        monkeypatch.setattr(column_options, "noisy_size", noisy if callable(noisy) else lambda n, law, account: noisy)
         seen.clear()
-        release(rows, rows_per_person=OWNED, entropy=ut.SeededEntropy(1), **given)
+        release(rows, rows_per_person=owned, entropy=ut.SeededEntropy(1), **given)
         return list(seen)
 
     monkeypatch.setattr(Boxes, "draw", draw)
@@ -123,6 +124,46 @@ def test_draws_are_private_whatever_the_noisy_number_of_rows(draws, name, noisy,
     loss = worst(draws, RELEASES[name], noisy, adjacency)
     assert loss <= 1
     assert loss > 0 or noisy < FAR  # something was drawn
+
+
+FOLLOWING = {
+    "median": lambda x, **given: ut.median(x, interval="0.9", **given),
+    "tail": lambda x, **given: ut.quantile(x, "0.15", interval="0.5", **given),
+    "interval": lambda x, **given: ut.quantile_interval(x, "0.6", 0.0, **given),
+}
+
+
+@pytest.mark.parametrize("adjacency", [ut.ADD_REMOVE, ut.SUBSTITUTE], ids=["come and go", "missing"])
+@pytest.mark.parametrize("name", FOLLOWING)
+def test_intervals_that_follow_the_number_of_rows_are_private(draws, name, adjacency):
+    """From no rows to enough for all ends to move out as far as they may; rows come at both sides and in the middle."""
+    sizes = [0, 1, 2, 62, 63, 149, 150, 151, 300, 301]
+    x = np.random.default_rng(3).permutation(np.r_[np.linspace(-3, 4, 250), np.full(51, 0.5)])
+    hidden = np.full(2000 if adjacency is ut.SUBSTITUTE else 0, np.nan)
+    given = {"epsilon": 2, "adjacency": adjacency, "missing": "drop", "owned": 1}
+
+    def no_size(*_):
+        raise AssertionError("a number of rows was bought")
+
+    found = {n: draws(FOLLOWING[name], np.r_[x[:n], hidden[n:]], no_size, **given) for n in sizes}
+    assert {len(made) for made in found.values()} == {2 if name == "interval" else 3}
+    pairs = [pair for a, b in itertools.pairwise(sizes) if b - a == 1 for pair in zip(found[a], found[b], strict=True)]
+    losses = [furthest(*pair) * pair[0].rho ** 2 for pair in pairs]
+    assert max(losses) <= 1
+    assert max(losses) > Fraction(1, 2)
+
+
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 20)])
+def test_ranks_that_follow_the_number_of_rows_rise_by_at_most_one(p, people):
+    epsilon, confidence = Fraction(1), Fraction(9, 10)
+    aimed = [IntervalRanks.following(n, p, confidence, epsilon, people) for n in range(800)]
+    for n, (one, two) in enumerate(itertools.pairwise(aimed)):
+        assert all(b - a in (0, 1) for a, b in zip(one.ranks[0], two.ranks[0], strict=True))
+        (low, high), steps = two.ranks[0], steps_needed(epsilon, OFFSETS.size, (1 - confidence) / 10)
+        reach = min(low - 1, n + 1 - high, steps)
+        exact = rank_bounds(n + 1, n + 1, p, (1 - confidence) * Fraction(8, 20), people)
+        assert reach < 0 or (low + reach <= exact[0] and high - reach >= exact[1])
 
 
 @pytest.mark.parametrize("release", [ut.median_difference, ut.hodges_lehmann])

@@ -75,7 +75,7 @@ def apart(a, b):
 def test_the_sampler_against_rejection(m):
     rng = np.random.default_rng(m)
     truth = by_rejection(m, {1: 20_000, 2: 40_000, 3: 120_000}[m], rng)
-    assert apart(drawn(m, 3000), truth) > FALSE_ALARM
+    assert apart(drawn(m, 1500), truth) > FALSE_ALARM
     assert apart(verblunsky(m, 20_000, rng), truth) > FALSE_ALARM
     assert apart(verblunsky(m, 20_000, rng, extra=1), truth) < FALSE_ALARM
     assert apart(verblunsky(m, 20_000, rng, extra=-0.5), truth) < FALSE_ALARM
@@ -95,7 +95,7 @@ def test_the_volume(m):
 @pytest.mark.parametrize("m", [2, 5, 12])
 def test_the_gauge_and_the_first_moment_have_known_laws(m):
     """g(u)^(2m) is uniform on (0, 1), as vol(tK) = t^(2m)·vol(K), and |c_1|² has the law Beta(1, 2m - 1)."""
-    u = drawn(m, 3000)
+    u = drawn(m, 2000)
     assert stats.kstest(gauge(u) ** (2 * m), stats.uniform.cdf).pvalue > FALSE_ALARM
     assert stats.kstest(gauge(u) ** (2.5 * m), stats.uniform.cdf).pvalue < FALSE_ALARM
     assert stats.kstest(np.abs(u[:, 0]) ** 2, stats.beta(1, 2 * m - 1).cdf).pvalue > FALSE_ALARM
@@ -133,12 +133,12 @@ def noise_draws(law, m, adjacency, runs, epsilon=Fraction(1, 2)):
 
 def test_caratheodory_noise_is_the_difference_of_two_stretched_points():
     m, scale, rng = 3, 4.0, np.random.default_rng(4)
-    draws, noise = noise_draws(CaratheodoryNoise, m, SUBSTITUTE, 4000)
+    draws, noise = noise_draws(CaratheodoryNoise, m, SUBSTITUTE, 2000)
     ours = draws[..., 0] + 1j * draws[..., 1]
     assert float(noise.scale) == pytest.approx(scale * UNIT, rel=1e-6)
 
     def theirs(stretch):
-        points = by_rejection(m, 80_000, rng)
+        points = by_rejection(m, 40_000, rng)
         half = len(points) // 2
         radius = rng.gamma(2 * m + 1, stretch, len(points))[:, None]
         return (radius * points)[:half] - (radius * points)[half : 2 * half]

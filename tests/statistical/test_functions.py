@@ -20,7 +20,7 @@ from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import IntegerGaussian, SeededEntropy
 
 SURE = 1 - Fraction(str(FALSE_ALARM))
-RUNS = 1000
+RUNS = 800
 X = np.array([[0.0], [0.1], [0.4], [0.11], [2.0]])
 
 

@@ -12,7 +12,7 @@ from uptack.mechanisms.matrix_laplace import MatrixLaplace, MatrixLaplaceLaw, de
 from uptack.noise import Grid, SeededEntropy
 from uptack.privacy.loss import Pure
 
-RUNS = 12_000
+RUNS = 8_000
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(80)
 HALF, EACH = (NODES + 1) / 2, WEIGHTS / 2
 FEW, FEW_EACH = (np.polynomial.legendre.leggauss(14)[0] + 1) / 2, np.polynomial.legendre.leggauss(14)[1] / 2

@@ -11,7 +11,7 @@ from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from uptack.mechanisms import exponential, gamma, gaussian, k_norm, laplace, report_noisy_max
 from uptack.noise import Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody, SeededEntropy
 
-RUNS = 3000
+RUNS, RELEASES = 2000, 300
 NORMS = {
     "box": (Box((1, 3)), lambda x: max(abs(x[0]), abs(x[1]) / 3)),
     "l1": (L1Ball(3), lambda x: np.abs(x).sum()),
@@ -55,7 +55,7 @@ def test_k_norm_directions_are_even():
 
 
 def test_the_l1_ball_gives_laplace_noise():
-    noise = repeat(k_norm, np.zeros(3), body=L1Ball(3), sensitivity=1, epsilon=1)
+    noise = repeat(k_norm, np.zeros(3), body=L1Ball(3), sensitivity=1, epsilon=1, runs=3000)
     for coordinate in noise.T:
         assert_fits_cdf(coordinate, stats.laplace(scale=1), stats.laplace(scale=1.3))
     assert abs(stats.spearmanr(np.abs(noise[:, 0]), np.abs(noise[:, 1])).statistic) < 0.08  # independent
@@ -71,7 +71,7 @@ def test_gamma_covariance():
 
 @pytest.mark.parametrize(("mechanism", "best"), [(exponential, 0), (report_noisy_max, 1)])
 def test_choices_have_their_law(mechanism, best):
-    scores, epsilon, runs = [0.0, 1.0, 2.0], 1.5, 6_000
+    scores, epsilon, runs = [0.0, 1.0, 2.0], 1.5, 3_000
     coins = np.exp(-epsilon * (2 - np.array(scores)) / 2)
     weighted = coins / coins.sum()
     a, b = coins[0], coins[1]
@@ -96,10 +96,10 @@ def test_choices_have_their_law(mechanism, best):
 )
 def test_intervals_hold_the_truth(mechanism, arguments, joint):
     entropy, truth, inside = SeededEntropy(13), np.array([4.0, -2.0]), []
-    for _ in range(600):
+    for _ in range(RELEASES):
         low, high = mechanism(truth, entropy=entropy, **arguments).interval(0.9)
         hit = (np.array(low) <= truth) & (truth <= np.array(high))
         inside.append(hit.all() if joint else hit[0])
     # 0.9 with a slack of six standard deviations; discrete laws and joint boxes hold more often
-    assert np.mean(inside) > 0.9 - 6 * np.sqrt(0.09 / 600)
+    assert np.mean(inside) > 0.9 - 6 * np.sqrt(0.09 / RELEASES)
     assert np.mean(inside) < 0.99

@@ -15,7 +15,7 @@ from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.privacy import loss
 
 OCCUPIED, COUNTS = np.array([3, 4, 9]), np.array([1, 6, 2])
-SIZE, CUTOFF, RUNS = 12, 3, 2_500
+SIZE, CUTOFF, RUNS = 12, 3, 1_500
 LAW = SkewedLaplace(2, 3)
 SPARSE = SparseCells(loss.Pure(1), LAW, SIZE, CUTOFF)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -191,14 +192,19 @@ def field_counts(fields: Sequence[Field], weights: Any) -> list[Any]:
 class Comparison:
     """Every question of two tables with the same rows, or a random `part` of all questions.
 
+    Questions that are asked once or twice, and not of every column, have a part of their own: `rare`.
     `ordered` says that scans have the order of the table in memory.
     """
 
-    def __init__(self, seed: int, part: float = 1.0, ordered: bool = True) -> None:
+    def __init__(self, seed: int, part: float = 1.0, ordered: bool = True, rare: float = 1.0) -> None:
         self.rng, self._draw, self._part, self.ordered = np.random.default_rng(seed), Random(seed), part, ordered
+        self._draw_rare, self._rare = Random(seed), rare
 
     def _asked(self) -> bool:
         return self._draw.random() < self._part
+
+    def _asked_once(self) -> bool:
+        return self._draw_rare.random() < self._rare
 
     def tables(self, ours: Table, theirs: Table) -> None:
         """Every question."""
@@ -221,8 +227,9 @@ class Comparison:
             if self._asked():
                 same(f"{label} finite", one.finite(), other.finite())
                 self.orders(f"{unit.share} {label}", one, other)
-        self.rows(f"{unit.share} one", *(t.rows([t.column("x").drop()]) for t in (ours, theirs)))
-        if unit.people:
+        if self._asked_once():
+            self.rows(f"{unit.share} one", *(t.rows([t.column("x").drop()]) for t in (ours, theirs)))
+        if unit.people and self._asked_once():
             same(f"{unit.share} means", *(np.sort(t.column("x").drop().person_means(half)) for t in (ours, theirs)))
         for (label, one, way), (_, other, _) in zip(side_by_side(ours), side_by_side(theirs), strict=True):
             if self._asked():
@@ -284,6 +291,8 @@ class Comparison:
                 assert list(map(repr, a.keys)) == list(map(repr, b.keys)), (label, names)
                 same(f"{label} counts {names}", a.units, b.units)
         for every in ("hour", "month"):
+            if not self._asked_once():
+                continue
             a, b = (table.counts([table.column("t").floored(every)]) for table in (ours, theirs))
             assert a.keys == b.keys, (label, every)
             same(f"{label} {every}", a.units, b.units)
@@ -302,15 +311,18 @@ class Comparison:
                     (a, m), (b, k) = (table.common(table.column(name), least) for table in (ours, theirs))
                     assert a == b, (label, name)
                     same(f"{label} common {name}", m, k)
-            a, b = (table.field_sums([*map(table.column, "gxtib")], field_counts) for table in (ours, theirs))
-            same(f"{label} field sums", a[0], b[0])
-        for name in ("b", None):
-            for at_most in (1, 3):
+            if self._asked_once():
+                a, b = (table.field_sums([*map(table.column, "gxtib")], field_counts) for table in (ours, theirs))
+                same(f"{label} field sums", a[0], b[0])
+        for name, at_most in product(("b", None), (1, 3)):
+            if self._asked_once():
                 same(f"{label} trues {name}", ours.trues(name, at_most), theirs.trues(name, at_most))
 
     def groups(self, ours: Table, theirs: Table) -> None:
         """Sizes of groups, and their parts."""
         for by in (["g"], ["h", "b"], ["x"]):
+            if not self._asked_once():
+                continue
             a, b = ours.groups(by), theirs.groups(by)
             (groups, sizes), (others, many) = a.sizes(), b.sizes()
             assert list(map(repr, groups)) == list(map(repr, others)), by
@@ -344,6 +356,8 @@ class Comparison:
     def designs(self, ours: Table, theirs: Table) -> None:
         """X and y, selected and made."""
         for label, design in DESIGNS.items():
+            if not self._asked_once():
+                continue
             made = [Columns([*x, y]) for x, y in (table.design(design) for table in (ours, theirs))]
             same(f"{label} size", made[0].table.size, theirs.size)
             self.rows(f"design {label}", *(columns.rows("drop") for columns in made))

@@ -28,4 +28,4 @@ def test_an_engine_answers_as_memory_does(request, tmp_path, monkeypatch, engine
     ours = narrowed(open_table(put.table, person=PERSON[person]), where)
     theirs = narrowed(open_table(table, person=PERSON[person]), where)
     with ours.snapshot():
-        Comparison(1, 0.005 if engine == "spark" else 0.05).tables(ours, theirs)
+        Comparison(1, 0.003 if engine == "spark" else 0.03).tables(ours, theirs)

@@ -219,7 +219,7 @@ def test_stable_values():
     wavering = stable_value(lambda rows: rows.mean(), X, **BASE, **FAST)
     assert not wavering
     assert wavering.privacy == ut.Privacy(1, 1e-6)
-    assert "blocks that agree" in str(wavering.advice)
+    assert "agreement of" in str(wavering.advice)
     people = stable_value(len, X, rows_per_person=3, adjacency=ut.ADD_REMOVE, **BASE, **FAST)
     assert people.privacy.adjacency == ut.ADD_REMOVE.per_person(3)
     assert stable_value(lambda rows: 1 / 0, X, fallback="broken", **BASE, **FAST).value == "broken"

@@ -62,7 +62,7 @@ def test_a_file_is_refused_if_most_rows_have_another_number_of_cells(tmp_path):
 def test_lines_above_the_header(tmp_path, capsys):
     above = "Report of the office\n\nall rows\n"
     path = written(tmp_path, "age,n,x", "{i},{j},x", above=above)
-    with pytest.raises(InvalidArgument, match="--skip-rows, --comment"):
+    with pytest.raises(InvalidArgument, match="--skip-rows or --comment"):
         open_table(path, types={})
     rows = open_table(path, types={"n": "integer"}, skip_rows=3)
     assert (rows.size, dict(rows.kinds)) == (ROWS, {"age": "text", "n": "integer", "x": "text"})

@@ -205,7 +205,7 @@ def test_bad_input_names_the_argument(call, argument):
 def test_results_are_marked_and_frozen():
     made = empirical_influence([1.0, 2.0, 3.0], "median", [0.0])
     assert made.private is False
-    assert "not private: for the curator's own eyes" in repr(made)
+    assert "not private: for the curator only" in repr(made)
     with pytest.raises(ValueError, match="read-only"):
         made.values[0] = 1.0
 

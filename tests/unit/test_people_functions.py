@@ -1,12 +1,17 @@
 """Counts, tables, groups, blocks, regressions and densities of people: what they estimate, and what they refuse."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.account import observed_by
+from uptack.audit.price import CoupledTape, Recorder
 from uptack.densities.caratheodory import BallNoise, CaratheodoryNoise, LaplaceNoise, half_lattice, moment_sums
 from uptack.densities.kernel_density import Bins
 from uptack.discrete import Domain
+from uptack.discrete.categories import Screen
 from uptack.errors import InvalidArgument
 from uptack.kernels import GaussianKernel
 from uptack.kernels.kernel import KernelSum
@@ -165,7 +170,7 @@ def test_people_with_at_least_one_row_and_shares_of_people():
     stated = ut.histogram(kinds, person=ids, epsilon=20, keys=[0, 1, 7], weights="any", at_most=2, entropy=seeded())
     assert dict(stated.value) == pytest.approx({7: GROUPED, 0: GROUPED / 2, 1: GROUPED / 2}, abs=15)
     assert "chosen" not in stated.notes[0]
-    with pytest.raises(InvalidArgument, match="total must be False where weights='any'"):
+    with pytest.raises(InvalidArgument, match="total must be False if weights='any'"):
         ut.histogram(kinds, person=ids, epsilon=1, keys=[0, 1, 7], total=True)
     for wrong in ({"weights": "people", "at_most": 2}, {"at_most": 0, "weights": "any"}, {"weights": "one"}):
         with pytest.raises(InvalidArgument):
@@ -398,3 +403,31 @@ def test_a_mechanism_that_takes_a_sensitivity_takes_no_ids():
         ut.mechanisms.laplace(1.0, sensitivity=1, epsilon=1, person=[1])
     made = ut.mechanisms.laplace(1.0, sensitivity=1, epsilon=1, adjacency=ut.SUBSTITUTE.by_person("id"))
     assert made.privacy.adjacency.person == ("id",)
+
+
+def test_a_list_of_groups_costs_what_was_paid_where_a_person_moves_all_of_hers():
+    """She leaves three groups and enters three others, and each of the three counts in the list."""
+    tape = CoupledTape(1)
+    first = Recorder(tape)
+    second = Recorder(tape, repeats=first.draws)
+    for others, recorder in ((["a", "b", "c"], first), (["d", "e", "f"], second)):
+        tape.rewind()
+        ids, groups = np.repeat(np.arange(201), 3), np.array(200 * ["a", "b", "c"] + others)
+        told = {"epsilon": 3, "delta": 1e-3, "groups_per_person": 3, "adjacency": ut.SUBSTITUTE, "entropy": tape}
+        with observed_by(recorder):
+            ut.median(np.ones(603), person=ids, by=groups, **told)
+    pairs = zip(first.draws, second.draws, strict=True)
+    (listed,) = [(a, b) for a, b in pairs if isinstance(a.mechanism, Screen)]
+    mechanism = listed[0].mechanism
+    part = mechanism.price(listed[0].value, listed[1].value, listed[0].output) / float(mechanism.loss.epsilon)
+    assert 0.99 < part <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("adjacency", [ut.SUBSTITUTE, ut.ADD_REMOVE])
+def test_groups_with_a_delta_of_their_own_stay_within_all_of_it(adjacency):
+    ids, groups = np.repeat(np.arange(20_000), 2), np.array(20_000 * ["a", "b"])
+    told = {"epsilon": 40, "delta": 1e-3, "groups": ["a", "b"], "groups_per_person": 2, "adjacency": adjacency}
+    made = ut.median(np.arange(40_000.0), person=ids, by=groups, method="ptr", entropy=seeded(), **told)
+    assert all(made.value.values())  # so all of ε and δ is spent
+    assert 0.99e-3 < made.privacy.exact_delta <= Fraction(1, 1000)
+    assert made.privacy.exact_epsilon <= 40

@@ -232,7 +232,7 @@ def test_sessions():
     assert session.spent == ut.Privacy(7)  # what public numbers refuse is free
     with pytest.raises(InvalidArgument, match="of type integer"):
         session.superiority("x", "g", groups=("b", "a"), epsilon=1)
-    with pytest.raises(InvalidArgument, match="of type integer or number"):
+    with pytest.raises(InvalidArgument, match="of type integer, number"):
         session.kendall_tau("x", "t", epsilon=1)
     with pytest.raises(AttributeError, match="Did you mean 'kendall_tau'"):
         session.kendal_tau("x", "y", epsilon=1)

@@ -57,7 +57,7 @@ def test_no_reply_is_a_value_too():
     refused = ut.NoReply(ut.Privacy(1, 1e-6), "median", None, ut.Advice(n=2000, epsilon=3.5))
     assert not refused
     assert refused.value is None
-    with pytest.raises(ut.NoReplyError, match="n of at least 2,000") as caught:
+    with pytest.raises(ut.NoReplyError, match="at least 2,000 rows") as caught:
         refused.unwrap()
     assert caught.value.reply is refused
     with pytest.raises(ut.NoReplyError):

@@ -298,7 +298,7 @@ def test_conditions_as_they_are_written(written, meant, file, capsys):
         ("foo=1", "--where 'foo=1' must be the name of a column, got 'foo'"),
         ("age", "--where 'age' must be a condition such as"),
         ("died>true", "--where 'died>true' must be '==', '!=', 'in' or 'not in' for truth values"),
-        ("ward>", "--where 'ward>' must be a value after >, got nothing"),
+        ("ward>", "--where 'ward>' must be a value after >."),
     ],
 )
 def test_errors_name_the_option_and_nothing_is_spent(written, said, file, tmp_path, capsys):

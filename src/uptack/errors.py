@@ -30,7 +30,8 @@ class InvalidArgument(UptackError, ValueError):
 
     def __init__(self, name: str, must: str, got: object, fix: str = "") -> None:
         self.name, self.must, self.got, self.fix = name, must, got, fix
-        super().__init__(f"{name} must be {must}, got {got}." + (f" {fix}" if fix else ""))
+        plain = must.startswith(("left out", "given", "listed")) or str(got) in ("nothing", "some", "one that is not")
+        super().__init__(f"{name} must be {must}" + ("." if plain else f", got {got}.") + (f" {fix}" if fix else ""))
 
 
 class UnknownName(InvalidArgument):

@@ -56,14 +56,14 @@ class Influence:
         ax.plot(self.points[rising], self.values[rising], **{"label": self.statistic} | style)
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
         ax.set(xlabel="z, the value of one row", ylabel=self.kind)
-        ax.set_title("not private: for the curator's own eyes", loc="right", fontsize="small", color="0.4")
+        ax.set_title("not private: for the curator only", loc="right", fontsize="small", color="0.4")
         ax.spines[["top", "right"]].set_visible(False)
         return ax
 
     def __repr__(self) -> str:
         largest = np.abs(self.values).max()
         what = f"{self.kind} of the {self.statistic} at {self.points.size} points, up to {largest:.4g}"
-        return f"Influence({what}; not private: for the curator's own eyes)"
+        return f"Influence({what}; not private: for the curator only)"
 
 
 # --------------------------------------------------------------------------------------------------- the statistics
@@ -112,7 +112,7 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     >>> empirical_influence([1, 2, 3, 4, 5], "median", [0, 100]).values
     array([-6.,  0.])
     >>> empirical_influence([1, 2, 3, 4, 5], "mean", [0, 100])
-    Influence(empirical influence of the mean at 2 points, up to 97; not private: for the curator's own eyes)
+    Influence(empirical influence of the mean at 2 points, up to 97; not private: for the curator only)
     """
     known = None if callable(statistic) else _named(statistic, " or a function of an array")
     z, rows = _numbers("points", points), _numbers("x", x)

@@ -256,7 +256,9 @@ class Advice:
     why: str = ""
     at: float | None = None
     valued: bool = False
-    """Whether n counts the rows that have a value of the column's type: others were dropped."""
+    """Whether n counts the rows that have a value: others were dropped."""
+    unit: str = "rows"
+    """What n counts: "rows" or "people"."""
 
     def __post_init__(self) -> None:
         if self.n is None and not self.other:
@@ -264,20 +266,20 @@ class Advice:
             raise InvalidArgument("n", must, "None", "State how many rows are enough.")
 
     def __str__(self) -> str:
+        product = "" if self.product is None else f" (n·ε ≈ {number(self.product)})"
         ways = [
-            self.rows_text,
-            f"ε of at least {self.epsilon:.3g}" if self.epsilon is not None else "",
-            f"δ of at least {self.delta:.3g}" if self.delta is not None else "",
+            self.rows_text + product,
+            f"ε ≥ {self.epsilon:.3g}" if self.epsilon is not None else "",
+            f"δ ≥ {self.delta:.3g}" if self.delta is not None else "",
             self.other,
         ]
-        product = "" if self.product is None else f" (n·ε of about {number(self.product)})"
-        return " or ".join(way for way in ways if way) + product
+        return ", or ".join(way for way in ways if way)
 
     @property
     def rows_text(self) -> str:
         """How many rows would be enough, in words; "" where no number of rows is known to be."""
-        which = " rows with a value of the column's type" if self.valued else ""
-        return "" if self.n is None else f"n of at least {self.n:,}{which}"
+        which = " with a value" if self.valued else ""
+        return "" if self.n is None else f"at least {self.n:,} {self.unit}{which}"
 
     @property
     def product(self) -> float | None:
@@ -296,7 +298,7 @@ class NoReply(Tabular):
 
     >>> reply = NoReply(Privacy(0), "median", None, Advice(n=200, epsilon=2.5))
     >>> reply
-    ⊥ (median, ε = 0.0 (substitute); a reply needs n of at least 200 or ε of at least 2.5)
+    ⊥ (median, ε = 0.0 (substitute); a reply needs at least 200 rows, or ε ≥ 2.5)
     >>> bool(reply), reply.value
     (False, None)
     """

@@ -111,6 +111,7 @@ def _columns() -> list[Scenario]:
         edge("median, few rows", "median", tables.removed(two_values(9, 5)), **SECRET),
         edge("median, drop", "median", gone, missing="drop"),
         edge("median, an interval", "median", tables.gap(400), interval=0.9),
+        edge("median, an interval, add/remove", "median", left, interval=0.9, **SECRET),
         edge("quartiles", "quantile", tables.gap(400), p=low),
         edge("quartiles, 2 rows", "quantile", wide, p=low, rows_per_person=2),
         edge("quartiles, nanoseconds", "quantile", tables.days(), p=low),

@@ -128,6 +128,7 @@ MOVES: tuple[tuple[Row, Row], ...] = (
     ((1.0, 9.0), (1.5, 3.0)),
     ((0.0, 0.0), (-1.0, 9.0)),
     ((0.0, 1e9), (1.5, -3.0)),
+    ((40.0, 300.0), (40.0, -300.0)),
 )
 """Where a row (x, y) of a noisy line goes from and to. Together they move nearly every sum of a fit by half or more of
 what one row may."""

@@ -45,7 +45,7 @@ from uptack.discrete.categories import Capped
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.mechanisms import laplace
-from uptack.multivariate.private_sums import LENGTH
+from uptack.multivariate.private_sums import LENGTH, bounded
 from uptack.multivariate.row_sums import equal
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
@@ -267,6 +267,7 @@ ORDER_STATISTICS = (
     ("ecdf: running counts without noise", "distribution", computed("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
     ("secret n: the true number of rows", "mean, add/remove", patch(SIZE, lambda f: lambda n, law, account: n)),
     ("secret n: in a density", "density, add/remove", patch(SIZE, lambda f: lambda n, law, account: n)),
+    ("secret n: ranks of an interval that move by nine", "median, an interval, add/remove", result("statistics.rank_bounds", lambda ranks, n, *_: (ranks[0] - 9 * (n % 2), ranks[1] + 9 * (n % 2)))),
     ("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument(SIZE, 1, narrower())),
     ("secret n: ranks of a range that don't follow", "spread, add/remove", patch("statistics.steady_ranks", lambda f: spread_ranks)),
     ("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", drawn("IntegerNoise", _following)),
@@ -413,6 +414,7 @@ FITS = (
     ("short cut: standard errors at 3ε", "short cut, standard errors", at("InverseDraw", 2, rho=power(3))),
     ("linear: one row of three", "linear, 3 rows", result("multivariate.moved", lambda m, *_: m // 3)),
     ("linear: rows as long as they are", "linear, a row that moves", patch("multivariate.bounded", lambda f: _unbounded)),
+    ("linear: both gradients as long as one may be", "linear, a row that moves", patch("multivariate.shared", lambda f: lambda u, v, longest: np.vstack([bounded(u, longest), bounded(v, longest)]))),
     ("linear: variances in a quarter of their unit", "linear, a row that moves", result("multivariate.shares_of", lambda whole, *_: 4 * whole)),
     ("linear: the true number of rows", "linear, add/remove", patch("statistics.noisy_size", lambda f: lambda n, law, account: n)),
     ("linear: lengths of one row of three", "linear, 3 rows", always("account.Account.rows", 1)),

@@ -56,17 +56,10 @@ class Prices:
     """What a release costs between two neighbours, draw by draw, and what is wrong with it."""
 
     draws: tuple[PricedDraw, ...] = ()
+    total: float = 0.0
     claimed: float = 0.0
     problems: tuple[str, ...] = ()
     error: str = ""
-
-    @property
-    def total(self) -> float:
-        """The sum of all prices. Gaussian draws of one loss are one Gaussian vector, of which squared moves add up."""
-        vectors: dict[Loss, list[float]] = {}
-        for draw in self.draws:
-            vectors.setdefault(draw.mechanism.loss, []).append(draw.price)
-        return sum(_joint(loss, [price for price in parts if price]) for loss, parts in vectors.items())
 
 
 def _joint(loss: Loss, parts: list[float]) -> float:
@@ -128,7 +121,7 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
         problems.append("another course of events: some mechanisms were not drawn")
     elif look(results[0]) != look(results[1]):
         problems.append("the result depends on the data past all mechanisms")
-    return Prices(tuple(priced), claimed, tuple(dict.fromkeys(problems)))
+    return Prices(tuple(priced), total, claimed, tuple(dict.fromkeys(problems)))
 
 
 def _within(found: float, allowed: float) -> bool:
@@ -136,13 +129,18 @@ def _within(found: float, allowed: float) -> bool:
 
 
 def _total(priced: Sequence[PricedDraw], whole: Any, claim: Privacy) -> float:
-    """The ε of all draws: the sum of prices, or where a release adds up ρ, what the stated losses come to at its δ."""
-    if not isinstance(whole, Zcdp) or not priced:
-        return Prices(tuple(priced)).total
-    spent = zcdp(Composed(tuple(draw.mechanism.loss for draw in priced)), claim.adjacency)
-    if spent.delta >= claim.exact_delta:
-        return math.inf
-    return cost(replace(whole, rho=spent.rho, failure=spent.delta)).epsilon
+    """The ε of all draws: the sum of prices, or where a release adds up ρ, what the stated losses come to at its δ.
+
+    Gaussian draws of one loss are one Gaussian vector, of which squared moves add up.
+    """
+    if isinstance(whole, Zcdp) and priced:
+        spent = zcdp(Composed(tuple(draw.mechanism.loss for draw in priced)), claim.adjacency)
+        below = spent.delta < claim.exact_delta
+        return cost(replace(whole, rho=spent.rho, failure=spent.delta)).epsilon if below else math.inf
+    vectors: dict[Loss, list[float]] = {}
+    for draw in priced:
+        vectors.setdefault(draw.mechanism.loss, []).append(draw.price)
+    return sum(_joint(loss, [price for price in parts if price]) for loss, parts in vectors.items())
 
 
 def claims_of(result: Any) -> list[Privacy] | None:

@@ -130,7 +130,7 @@ def observe(f: Callable[[], Any]) -> Observation:
 
     >>> import uptack as ut
     >>> observe(lambda: ut.median([1.0, float("nan")], epsilon=1)).error
-    ("InvalidArgument: x must be free of NaN and infinities, got some. ...",)
+    ("InvalidArgument: x must be free of NaN and infinities. ...",)
     """
     log, output, made = _Log(), io.StringIO(), Shown(f, lambda: None)
     answer: SeenAnswer | None = None

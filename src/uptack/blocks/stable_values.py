@@ -85,7 +85,7 @@ def plan(
     a reply 19 times in 20 needs 51 blocks (75%) that agree
     cost: ε = 1.0, δ = 1e-06 (substitute)
     >>> print(plan(500, epsilon=1, delta=1e-6, blocks=20).advice)
-    ε of at least 1.77 or at least 34 blocks
+    ε ≥ 1.77, or at least 34 blocks
     """
     eps, dlt = checks.epsilon(epsilon), checks.inside_unit("delta", delta, "Choose one such as 1e-6.")
     rows, relation = checks.integer("n", n, least=0), check_adjacency(adjacency, rows_per_person)
@@ -101,7 +101,7 @@ def plan(
         enough = next((float(one) for one in tried if lead_needed(one, dlt, g) <= m), None)
         advice = Advice(epsilon=enough, other=f"at least {lead:,} blocks")
     elif relation.size_is_public and m > rows:
-        advice = Advice(n=m)
+        advice = Advice(n=m, unit=relation.unit)
     tree = loss.Partition(loss.Unit(loss.Test(eps, dlt), loss.Answer(0)))
     price = Privacy(0, 0, relation) if advice else cost(tree, relation)
     return BlockPlan(rows, m, -(-(m + lead) // 2), price, advice)
@@ -168,7 +168,7 @@ def released_mode(
     found = release_if_stable(top.value, top.gap - 2 * moves, sensitivity=2 * moves, **budget)
     if not found:
         needed = -(-(len(results) + lead_needed(epsilon, delta, moves)) // 2)
-        way = f"{needed:,} of {len(results):,} blocks that agree: larger blocks, or an f that wavers less"
+        way = f"agreement of {needed:,} of {len(results):,} blocks (use larger blocks, or a more stable f)"
         found = replace(found, advice=Advice(other=way))
     return found, top
 

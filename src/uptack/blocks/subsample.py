@@ -118,7 +118,7 @@ def subsample_aggregate(
 
     >>> from uptack import SeededEntropy
     >>> x = np.random.default_rng(0).lognormal(size=20_000)
-    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=100, epsilon=2, entropy=SeededEntropy(1))
+    >>> spread = subsample_aggregate(lambda rows: rows.std(), x, blocks=60, epsilon=2, entropy=SeededEntropy(1))
     >>> 1.2 < spread.value < 2.2, spread.privacy
     (True, Privacy(epsilon=2.0))
     """
@@ -135,6 +135,7 @@ def subsample_aggregate(
     if relation.size_is_public and m > t * n:
         raise InvalidArgument("blocks", f"at most times·{relation.unit}, {t * n}", m)
     if advice := _unfit(task, fixed):
+        advice = replace(advice, unit=relation.unit)
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
     assigned = Account.elsewhere(_name(task), task.entropy).toss(
         lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
@@ -159,10 +160,10 @@ def _task(
         raise InvalidArgument("aggregate", must, checks.describe(aggregate))
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     if aggregate != "mode" and candidates is not None:
-        raise InvalidArgument("candidates", "left out but for aggregate='mode'", checks.describe(candidates))
+        raise InvalidArgument("candidates", "left out unless aggregate='mode'", checks.describe(candidates))
     if aggregate == "mode" and candidates is None and dlt == 0:
         fix = "Give a public list of candidates to vote on, or a δ such as 1e-6."
-        raise InvalidArgument("delta", "above 0 where there are no candidates", checks.describe(delta), fix)
+        raise InvalidArgument("delta", "above 0 if candidates= is not given", checks.describe(delta), fix)
     chosen = None if candidates is None else _distinct(candidates)
     return Task(aggregate, blocks, moves, eps, dlt, chosen, entropy)
 
@@ -180,7 +181,7 @@ def _distinct(candidates: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _name(task: Task) -> str:
-    name = task.aggregate if isinstance(task.aggregate, str) else "aggregate of one's own"
+    name = task.aggregate if isinstance(task.aggregate, str) else "user-defined aggregate"
     return f"{name.replace('_', ' ')} of {task.blocks} blocks"
 
 
@@ -265,7 +266,7 @@ def _priced(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> R
     tree = loss.Partition(found.loss, found.privacy.adjacency.steps_to(task.results))
     price = cost(tree, relation)
     if not price <= Privacy(task.epsilon, task.delta, relation):
-        fix = f"A person can replace {task.moves} of the results; ask for less, or state rows_per_person={task.moves}."
+        fix = f"One person changes up to {task.moves} results: spend less, or pass rows_per_person={task.moves} to it."
         raise InvalidArgument("aggregate", f"within ε = {float(task.epsilon):g}, δ = {float(task.delta):g}", price, fix)
     how = f"{_name(task)} ({found.mechanism})"
     if isinstance(found, NoReply) and task.aggregate in (*NUMERIC, "vector_median"):

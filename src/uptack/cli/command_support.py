@@ -101,8 +101,8 @@ file_options = stacked(
                  help="Skip N lines above the header of a CSV file."),
     click.option("--comment", metavar="MARK", help="Lines of a CSV file that begin with this are comments, such as #."),
     click.option("--unnamed", type=click.Choice(UNNAMED),
-                 help="Where rows of a CSV file have a cell that the header has no name for: first, as in files that R "
-                      "writes, or last. none: the header ends with a delimiter, and rows do not."),
+                 help="Which column of a CSV file has no name in the header: the first, as in files that R writes, or "
+                      "the last. none: the header ends with a delimiter, and rows do not."),
     click.option("--encoding", help="The encoding of a CSV file, such as latin-1 or utf-16. [default: utf-8]"),
     click.option("--decimal", type=click.Choice([".", ","]), help="The decimal sign of a CSV file. [default: .]"),
     click.option("--thousands", help="The separator between groups of three digits in a CSV file."),

@@ -20,11 +20,12 @@ OF_SESSION = {
 } | {"types": "--type", "output": "--output"}
 """Options of the session, which all commands have, and the file that a report is written to."""
 
-GIVEN = re.compile(r"""(?<![\w.-])(\w+)=(\([^()]*\)|\[[^][]*\]|'[^']*'|-?\d[\w.+-]*(?<![.])|(?![\w.'"([{]))""")
+GIVEN = re.compile(r"""(?<![\w.-])(\w+)=(\([^()]*\)|\[[^][]*\]|'[^']*'|-?\d[\w.+-]*(?<![.])|(?!\.\.|[\w'"([{]))""")
 """An option with a value that can be written down, or with none, as in `epsilon=1` and `person=`."""
 
-BOTH = re.compile(r"\b\w+=(?:\{[^{}]*\}|\([^()]*\))? \((--[^()]*)\)")
-"""An option in Python, and in parentheses on a command line."""
+VALUE = r"(?:\{[^{}]*\}|\([^()]*\)|'[^']*')?"
+BOTH = re.compile(rf"\b\w+={VALUE}(?: or \w+={VALUE})* \((--[^()]*)\)")
+"""An option in Python, or one of several, and in parentheses the same on a command line."""
 
 
 def flag_of(option: Option) -> str:
@@ -42,11 +43,13 @@ def in_options(error: Exception) -> str:
     """The message of an error, with options as a command line writes them.
 
     >>> in_options(InvalidArgument("groups", "listed if δ is 0", "nothing", "Or pass delta=1e-6."))
-    '--group must be listed if δ is 0, got nothing. Or pass --delta 1e-6.'
+    '--group must be listed if δ is 0. Or pass --delta 1e-6.'
     >>> in_options(InvalidArgument("at_most", "left out without person=", 3, "Such as groups=('a', 'b c')."))
-    "--at-most must be left out without --person, got 3. Such as --group a --group 'b c'."
+    "--at-most must be left out without --person. Such as --group a --group 'b c'."
     >>> in_options(ValueError("Pass classes=('no', 'yes') (--class no --class yes)."))
     'Pass --class no --class yes.'
+    >>> in_options(ValueError("Pass unnamed='last' (--unnamed last), header= or na= (--header or --na)."))
+    'Pass --unnamed last, --header or --na.'
     >>> in_options(ValueError("It is declared with types= (--type), or in the schema."))
     'It is declared with --type, or in the schema.'
     >>> in_options(ValueError("colour=1, uptack.open(..., noun=...) and --type age=integer"))

@@ -144,9 +144,7 @@ def look_lines(seen: Look | None) -> list[str]:
     how = ", ".join(f"{key} {_shown(value)}" for key, value in seen.dialect.items() if value not in ("", []))
     lines = [f"  the file: {how}"]
     if seen.odd:
-        lines.append(
-            f"  {seen.odd:,} of {seen.rows:,} rows have too few or too many cells, and are rows of missing values"
-        )
+        lines.append(f"  {seen.odd:,} of {seen.rows:,} rows have too few or too many cells, and are read as missing")
     if len(seen.columns) == 1:
         lines.append("  there is one column. If another character separates cells, pass --delimiter")
     lines += [f"  {label(column.name)}: {_column(column)}" for column in seen.columns]

@@ -39,9 +39,9 @@ Examples:
 @epsilon
 @click.option("--delta", type=EXACT, default="1e-6", show_default=True, help="The chance that the guarantee fails.")
 @click.option("-o", "--output", required=True, help="A .parquet file, which keeps types, or a .csv file.")
-@click.option("--page", help="An .html file with what is kept of the data, and how well.")
-@click.option("--rows", type=click.IntRange(1), help="How many rows are drawn; as many as the data have unless given.")
-@click.option("--levels", multiple=True, help="NAME=A,B,C: public categories of a column; more than once for several.")
+@click.option("--page", help="An .html page that compares the synthetic rows with the private tables.")
+@click.option("--rows", type=click.IntRange(1), help="How many rows to draw. [default: as many as in the data]")
+@click.option("--levels", multiple=True, help="NAME=A,B,C: the public categories of a column. May be repeated.")
 @stacked(as_json, session_options)
 def synthetic(
     path: str, columns: tuple[str, ...], output: str, page: str | None, levels: tuple[str, ...], **options: Any

@@ -127,10 +127,12 @@ def given_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) -> 
         return None
     for name, value, other in (("low", low, "high"), ("high", high, "low")):
         if value is None:
-            raise InvalidArgument(name, f"given where {other} is", "None", "Give both, or none for private ones.")
+            raise InvalidArgument(
+                name, f"given where {other} is", "None", "Give both, or neither: they are then chosen privately."
+            )
     a, b = _ends("low", low), _ends("high", high)
     if len(a) != len(b) or not all(1e-80 <= q - p <= 1e80 for p, q in zip(a, b, strict=False)):
-        must = "below high by 1e-80 to 1e80, and as many numbers as that"
+        must = "below high (by 1e-80 to 1e80), with as many entries"
         raise InvalidArgument("low", must, f"{checks.describe(low)} beside {checks.describe(high)}")
     if len(a) not in (1, dimension):
         raise InvalidArgument("low", f"a number, or {dimension}, one per column", f"{len(a)} of them")

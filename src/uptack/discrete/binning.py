@@ -68,13 +68,13 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
             must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.held}"
             raise InvalidArgument("edges", must, checks.outline(edges))
         if every is not None:
-            raise InvalidArgument("every", "left out where edges are numbers", repr(every))
+            raise InvalidArgument("every", "left out if edges are numbers", repr(every))
         return None
     times, ticks = given
     if form is None:
         raise InvalidArgument("x", "a column of times or durations, as the edges are", "one of another kind")
     if not all(one.fits(form) for one in times):
-        fix = "Edges have a zone only where the column has one, and are durations where it holds such."
+        fix = "Edges have a time zone if and only if the column has one. For a column of durations they are durations."
         raise InvalidArgument("edges", f"{form.held}, as x holds", "others", fix)
     return Edges(ticks, clamp, form, every)
 
@@ -85,8 +85,8 @@ def check_every(every: object, keys: object, kind: Kind) -> None:
         return
     checks.choice("every", every, CALENDAR)
     if keys is not None:
-        fix = "Units of the calendar are the cells."
-        raise InvalidArgument("keys", "left out where every is given", "some", fix)
+        fix = "The calendar units are the cells."
+        raise InvalidArgument("keys", "left out if every= is given", "some", fix)
     if kind == "duration":
         raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
 
@@ -141,7 +141,7 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
     checks.few("edges", edges, checks.MOST_CELLS + 1, "edges", "Make the cells wider.")
     if keys is not None:
         if outside == "clamp":
-            raise InvalidArgument("outside", "'drop' where cells are given by keys", "'clamp'")
+            raise InvalidArgument("outside", "'drop' if keys= is given", "'clamp'")
         if isinstance(keys, int) and x.kind not in NUMERIC:
             fix = "keys=k stands for the integers from 0 to k - 1."
             raise InvalidArgument("x", "a one-dimensional column of keys", x.kind, fix)
@@ -151,7 +151,7 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
             raise InvalidArgument("keys", error.must, error.got) from None
         listed = () if isinstance(cells.domain.columns["x"], int) else cells.cells
         check_kind("keys", listed, x.name, "any" if x.name in x.table.categorical else x.kind)
-        distinct("keys", listed, [x.kind], "keys that rows of the column can tell apart")
+        distinct("keys", listed, [x.kind], "distinct values of the column's type")
         return cells
     times = time_edges(x.form, edges, every, outside == "clamp")
     if times is not None:

@@ -40,7 +40,7 @@ MOST_STATED = 1 << 40
 def check_groups_per_person(value: object) -> int:
     """The stated number of groups in which one person counts."""
     if checks.integer("groups_per_person", value, least=1) > MOST_STATED:
-        fix = "It is in how many groups one person counts at most; left out, it is chosen privately."
+        fix = "It is the largest number of groups in which one person counts. If left out, it is chosen privately."
         raise InvalidArgument("groups_per_person", f"at most {MOST_STATED:,}", checks.describe(value), fix)
     return int(value)  # type: ignore[call-overload, no-any-return]
 
@@ -109,7 +109,7 @@ class CellLimit(Mechanism[Integers, int]):
 def stated(unit: PrivacyUnit) -> PrivacyUnit:
     """The unit, whose g must be stated: for functions that do not choose it."""
     if unit.share == "any" and unit.at_most is None:
-        fix = "It is in how many cells one person counts at most."
+        fix = "It is the largest number of cells in which one person counts."
         raise InvalidArgument("at_most", "given with weights='any' here", "nothing", fix)
     return unit
 

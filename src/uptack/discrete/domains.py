@@ -79,10 +79,10 @@ def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
     Both are compared in their canonical form (`uptack.table.values.kinds.canonical`), so each row by itself: 1, 1.0 and
     True are one level, None stands for a missing value, and a row of any other type is outside.
     """
-    found = field("columns", column, "one-dimensional columns of one length")
+    found = field("columns", column, "one-dimensional columns of equal length")
     if isinstance(levels, int):
         return _small(found, levels)
-    keys = distinct("columns", levels, [found.kind], "categories that rows of the column can tell apart")
+    keys = distinct("columns", levels, [found.kind], "distinct values of the column's type")
     order = {key: i for i, key in enumerate(keys)}
     values, codes = found.codes()
     return np.array([order.get(canonical(value), -1) for value in values], np.int64)[codes]
@@ -151,7 +151,7 @@ class Domain:
             raise InvalidArgument("columns", must, checks.outline(table)) from None
         found = [places(column, levels) for column, levels in zip(columns, self.columns.values(), strict=True)]
         if len({len(column) for column in found}) > 1:
-            raise InvalidArgument("columns", "one-dimensional columns of one length", "columns of several lengths")
+            raise InvalidArgument("columns", "one-dimensional columns of equal length", "columns of different lengths")
         inside = np.logical_and.reduce([column >= 0 for column in found])
         return [np.where(inside, column, 0) for column in found], inside
 
@@ -210,7 +210,7 @@ def groups_of(groups: Any, columns: Mapping[str, Kind]) -> tuple[Hashable, ...]:
     parts = [public] if len(columns) == 1 else zip(*public, strict=True)
     for part, (column, kind) in zip(parts, columns.items(), strict=True):
         check_kind("groups", dict.fromkeys(part), column, kind)
-    distinct("groups", public, list(columns.values()), "a list of groups that rows can tell apart")
+    distinct("groups", public, list(columns.values()), "a list of distinct values of the column's type")
     return public
 
 

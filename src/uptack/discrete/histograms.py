@@ -136,10 +136,10 @@ def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     """Whether counts are to add up to the total, which must be public."""
     checks.truth("total", total)
     if total and unit.share == "rows":
-        raise InvalidArgument("total", "False where weights='rows'", "True", "The number of people's rows is secret.")
+        raise InvalidArgument("total", "False if weights='rows'", "True", "The number of people's rows is secret.")
     if total and unit.share == "any" and unit.at_most != 1:
         fix = "People count in several categories. Pass weights='people' to divide each person among hers."
-        raise InvalidArgument("total", "False where weights='any'", "True", fix)
+        raise InvalidArgument("total", "False if weights='any'", "True", fix)
     if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."
         raise InvalidArgument("total", "False under ADD_REMOVE", "True", fix)
@@ -306,7 +306,7 @@ def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
         raise InvalidArgument("edges", "given, or keys=, if δ is 0", "neither", fix)
     for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
         if value != wanted:
-            raise InvalidArgument(name, f"{wanted!r} where neither edges nor keys are given", checks.describe(value))
+            raise InvalidArgument(name, f"{wanted!r} without edges= and keys=", checks.describe(value))
     return failing
 
 

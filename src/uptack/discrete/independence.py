@@ -91,7 +91,9 @@ def _by_group(f: Any, data: Grouped, *, groups: Any = None, levels: Any = None, 
     unknown = None in _public_levels(data.arguments, levels)
     if unknown and groups is None and checks.delta("delta", options.get("delta", 0)):
         fix = "List the groups, or list the categories of both columns in levels=."
-        raise InvalidArgument("groups", "given where levels are not, since δ finds only one of them", "None", fix)
+        raise InvalidArgument(
+            "groups", "given if levels= is not: δ can find the groups or the levels, not both", "None", fix
+        )
     return per_group(f, data, groups=groups, levels=levels, **options)
 
 
@@ -209,7 +211,7 @@ def _public(column: Column, place: int, levels: Any) -> Levels | None:
         return (False, True) if column.kind == "boolean" else None
     public = public_groups(given, "levels")
     check_kind("levels", public, column.name, column.table.value_kind(column.name))
-    listed = distinct("levels", public, [column.kind], "categories that rows can tell apart")
+    listed = distinct("levels", public, [column.kind], "distinct values of the column's type")
     if None in listed or not 2 <= len(listed) <= MOST // 2:
         raise InvalidArgument("levels", f"from 2 to {MOST // 2} categories other than None", checks.describe(given))
     return listed

@@ -137,7 +137,7 @@ class SparseHistogram(TabularValue, Mapping[int, Any]):
         """The kept cells as columns of categories, for a structured domain."""
         if self.domain is None:
             fix = "Pass Domain({...}) as domain_size."
-            raise InvalidArgument("domain_size", "a Domain where cells are read as columns", self.domain_size, fix)
+            raise InvalidArgument("domain_size", "a Domain if the cells are columns", self.domain_size, fix)
         return self.domain.decode(self.cells)
 
     def figures(self, ends: Ends = None) -> list[Record]:
@@ -247,7 +247,7 @@ def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, 
     if size > MOST_EMPTY and not law.exact_tail(given) <= Fraction(MOST_EMPTY, size):
         least = -(-law.cutoff(Fraction(MOST_EMPTY, size)) // step)
         raise InvalidArgument(
-            "cutoff", f"at least {least}; below that millions of empty cells would pass", given // step
+            "cutoff", f"at least {least}; below that, millions of empty cells would be kept", given // step
         )
     return given
 

@@ -60,7 +60,7 @@ def plan(
     a = 3 * UNIT * root_above(Fraction(2 * k)) * root_above(2 / Fraction(jitter))
     if jitter > 0.5 or a > Fraction(1, 2):
         fix = "Ask for fewer points, or for a function with a larger sensitivity in relation to its norm."
-        raise InvalidArgument("most_points", "few enough for floats to bear", most_points, fix)
+        raise InvalidArgument("most_points", "few enough for floating-point accuracy", most_points, fix)
     widening = per_root * root_above(1 / Fraction(jitter)) / (1 - a)
     return jitter, sensitivity * (1 + widening)
 

@@ -51,7 +51,7 @@ class DensityCurve(TabularValue):
         if x.size < 2 or not (np.diff(x) > 0).all():
             raise InvalidArgument("points", "at least two increasing numbers", checks.describe(points))
         if y.shape != x.shape:
-            raise InvalidArgument("values", f"an array of {x.size} numbers, one a point", checks.describe(y))
+            raise InvalidArgument("values", f"an array of {x.size} numbers, one per point", checks.describe(y))
         y = np.maximum(y, 0)
         y = y / y.max() if y.max() > 0 else np.ones_like(y)
         y = y / (np.diff(x) * (y[1:] + y[:-1]) / 2).sum()

@@ -168,7 +168,7 @@ class FunctionRelease:
 
         values = interrupts.watched(compute)
         if values is None or values.size != len(where):
-            got = "an error, or what is not numbers" if values is None else f"{values.size} for {len(where)}"
+            got = "an error, or values that are not numbers" if values is None else f"{values.size} for {len(where)}"
             raise InvalidArgument("f", "a function of points (k, d) with k values", got)
         return np.clip(np.nan_to_num(values), -self._bound, self._bound)
 
@@ -260,10 +260,12 @@ class FunctionRelease:
             if not resumable:
                 return os.replace(_prepared(Path(path), self._content(resumable)), path)
             if self._f is None:
-                raise UptackError("this release holds no function, so it has no right to hand over; save it plain")
+                raise UptackError(
+                    "this release holds no function and can't answer new points; save it without resumable=True"
+                )
             if not self.can_resume:
                 raise UptackError(
-                    "a density estimate can't be taken up again; ask all its points first, or save it plain"
+                    "a density estimate can't be resumed; evaluate all points first, or save it without resumable=True"
                 )
             self._check_process()
             new = _prepared(Path(path), self._content(resumable))
@@ -357,7 +359,7 @@ def _take(path: Path) -> dict[str, Any]:
     """
     path = path.resolve(strict=True)
     if path.stat().st_nlink != 1:
-        raise UptackError(f"{path} has several names; keep one, since the right to answer exists once")
+        raise UptackError(f"{path} has several hard links; keep one, because only one copy may answer new points")
     _check_right(path, _read(path))
     claimed = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     os.rename(path, claimed)
@@ -370,7 +372,7 @@ def _take(path: Path) -> dict[str, Any]:
 
 def _check_right(path: Path, content: dict[str, Any]) -> None:
     if "rows" not in content or content["meta"]["lives"] >= LIVES:
-        why = "is for readers, or was taken up already" if "rows" not in content else f"was taken up {LIVES - 1} times"
+        why = "can't be resumed, or was resumed already" if "rows" not in content else f"was resumed {LIVES - 1} times"
         raise UptackError(f"{path} {why}: load it without f, or make a new release")
 
 

@@ -195,6 +195,7 @@ class KernelMachine(ReleasedValue):
         return f"KernelMachine({self.frequencies.shape[1]} inputs, noise of ±{self.noise:.3g})"
 
 
+@dataclass(frozen=True)
 class MachineNoise:
     """The noise of a machine as a release knows it: a band wherever one looks, and no interval but at points."""
 

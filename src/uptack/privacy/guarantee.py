@@ -61,7 +61,7 @@ class Adjacency:
             raise InvalidArgument("person", "a tuple of names of columns", checks.describe(self.person))
         if self.person and self.rows_per_person != 1:
             fix = "However many rows a person has, they count as one; leave rows_per_person out."
-            raise InvalidArgument("rows_per_person", "1 if people are the unit", self.rows_per_person, fix)
+            raise InvalidArgument("rows_per_person", "1 if people are protected", self.rows_per_person, fix)
 
     @property
     def size_is_public(self) -> bool:

@@ -67,7 +67,7 @@ def labels_are_public(account: Account, options: Mapping[str, Any], in_table: bo
         return False
     if account.adjacency.person:
         fix = "A person with other rows may have other labels too."
-        raise InvalidArgument("public_labels", "False where people are the unit", "True", fix)
+        raise InvalidArgument("public_labels", "False if people are protected", "True", fix)
     if not account.adjacency.size_is_public:
         fix = "Adding or removing a row would also add or remove its label."
         raise InvalidArgument("public_labels", "False under ADD_REMOVE", "True", fix)
@@ -163,7 +163,7 @@ def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> 
         table = MemoryTable.of({"x": values, "labels": marks})
         x, labels = table.column("x"), table.column("labels")
     # labels as rows of this kind would hold them, so that each row has one of them at most
-    own = distinct("groups", groups, [labels.kind], "labels that rows of the column can tell apart")
+    own = distinct("groups", groups, [labels.kind], "distinct values of the column's type")
     data = Samples(x, labels, own, in_table)
     if missing == "error" and not data.x.finite():  # in some group, or in none
         _check_finite(data.parts)

@@ -208,10 +208,11 @@ def rank_biserial(
     **Theorem.** ε-differentially private: it is a function of `superiority`.
     """
     account, missing = open_account("rank-biserial correlation", epsilon, options)
-    return account.close(_measured(x, labels, groups, account, missing, options, _doubled))
+    return account.close(_measured(x, labels, groups, account, missing, options, from_share))
 
 
-def _doubled(share: float) -> float:
+def from_share(share: float) -> float:
+    """2A - 1."""
     return 2 * share - 1
 
 

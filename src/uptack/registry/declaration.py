@@ -37,6 +37,22 @@ Enter = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[
 EXAMPLES = {"epsilon": "Such as epsilon=1.", "p": "Such as p=0.9.", "groups": "Such as groups=('a', 'b')."}
 """What an error adds about a missing argument."""
 
+OTHER_NAMES = {
+    **dict.fromkeys(("bins", "range", "breaks"), "edges"),
+    **dict.fromkeys(("eps", "budget"), "epsilon"),
+    **dict.fromkeys(("q", "probs", "quantiles"), "p"),
+    **dict.fromkeys(("groupby", "group_by", "group"), "by"),
+    **dict.fromkeys(("confidence", "confidence_level", "conf_level", "ci", "level"), "interval"),
+    **dict.fromkeys(("bounds", "limits", "lower", "upper"), "plausible"),
+    **dict.fromkeys(("seed", "random_state", "rng"), "entropy"),
+    **dict.fromkeys(("na_rm", "skipna", "dropna", "nan_policy"), "missing"),
+    **dict.fromkeys(("id", "ids", "user", "user_id", "privacy_unit"), "person"),
+    **dict.fromkeys(("categories", "values"), "keys"),
+    "trim": "cut",
+    "proportiontocut": "cut",
+}
+"""Names that other libraries have for our options."""
+
 Planner = Callable[[Mapping[str, Any], Privacy, int], str]
 """The expected error in words, from the given options, the highest cost and the public number of rows; "" if it depends
 on the data."""
@@ -179,7 +195,11 @@ class Declaration:
         """Refuses unknown options by name, and arrays in place of one value."""
         for name in () if self.takes_any else given:
             if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
-                fix = checks.did_you_mean(name, self.allowed) or f"Its options are {', '.join(self.allowed)}."
+                ours = OTHER_NAMES.get(str(name), "")
+                near = f"Did you mean {ours!r}?" if ours in self.allowed else checks.did_you_mean(name, self.allowed)
+                fix = near or f"Its options are {', '.join(self.allowed)}."
+                if ours == "edges" and ours in self.allowed:
+                    fix += " It takes public edges, as in edges=[0, 20, 40, 60]; list categories with keys=."
                 raise UnknownOption(str(name), self.name, fix)
         for name, value in given.items():
             if name in options.SINGLE and name not in self.data:

@@ -126,37 +126,40 @@ KNOWN = {
         Option("epsilon", "The privacy budget, such as 0.5.", "number"),
         Option("delta", "The chance that the guarantee fails, such as 1e-6.", "number"),
         Option("adjacency", "SUBSTITUTE: the number of rows is public; ADD_REMOVE: it is secret."),
-        Option("rows_per_person", "How many rows one person may own.", "integer"),
+        Option("rows_per_person", "How many rows one person may have.", "integer"),
         Option("entropy", "The operating system's randomness, or a SeededEntropy for tests."),
         Option("missing", "What to do with missing values."),
-        Option("granularity", "A public step that all values are multiples of, and the answer will be.", "step"),
+        Option("granularity", "A public step: all values are multiples of it, and so is the answer.", "step"),
         Option("plausible", "A guess LOW:HIGH of where values lie. It need not be right.", "range"),
         Option("by", "One answer for each value of this column, or combination of several, for one ε.", "words"),
-        Option("groups", "A public group, once for each. Without any: those with enough rows (needs δ).", "keys"),
+        Option("groups", "A public group. May be repeated. [default: groups with enough rows, which needs δ]", "keys"),
         Option("share", "The part of ε that is spent on finding unknown groups.", "number"),
-        Option("groups_per_person", "The most groups that one person counts in; without it, chosen privately.",
-               "integer"),
-        Option("person", "The id of each row's person: one column or several. People are then the unit."),
+        Option("groups_per_person", "The largest number of groups in which one person counts. [default: chosen "
+               "privately]", "integer"),
+        Option("person", "The column, or columns, with the id of each row's person. People are then protected with all "
+               "their rows."),
         Option("per_person", "Reduce each person's rows to one number first.", "choice", (*HOWS, "any")),
         Option("weights", "Equal weight for people or for rows; or count people with at least one row.", "choice",
                WEIGHTS, fix=SURVEY),
-        Option("at_most", "With weights 'rows': rows of one person that count; with 'any': her categories.", "integer"),
+        Option("at_most", "With weights 'rows': the most rows of a person that count; with 'any': the most categories.",
+               "integer"),
         Option("order", "With per_person 'last': the column that says which row is the last.", "word"),
         Option("public_labels", "Whether the label of each row is public.", "object"),
         Option("alternative", "The alternative hypothesis of the test.", "choice", ("two-sided", "greater", "less")),
-        Option("equals", "Rows with this value count.", "keys"),
-        Option("above", "Rows with a value above this one count.", "number"),
+        Option("equals", "A value that counts. May be repeated.", "keys"),
+        Option("above", "Values above this one count.", "number"),
         Option("method", "The mechanism.", "choice", METHODS),
-        Option("interval", "Spend half on an interval for the population, at this confidence.", "number"),
+        Option("interval", "Also release an interval for the population at this confidence. It takes most of ε.",
+               "number"),
         Option("p", "The levels of the quantiles, such as 0.25 0.75.", "numbers"),
-        Option("low", "The lower level, or where a range begins.", "number"),
-        Option("high", "The upper level, or where a range ends.", "number"),
-        Option("cut", "The share of rows taken off each end.", "number"),
+        Option("low", "The lower level, or the low end of a range.", "number"),
+        Option("high", "The upper level, or the high end of a range.", "number"),
+        Option("cut", "The share of rows left out at each end.", "number"),
         Option("nonnegative", "Replace negative counts by 0.", "flag"),
         Option("total", "Make the counts add up to the public number of rows.", "flag"),
-        Option("edges", "An edge of a bin, for numbers or times, from low to high, once for each.", "edges"),
+        Option("edges", "An edge of a bin, a number or a time, from low to high. May be repeated.", "edges"),
         Option("every", "For times: one bin per unit of the calendar.", "choice", CALENDAR),
-        Option("keys", "A category, once for each. Without any: whatever there is (needs δ).", "keys"),
+        Option("keys", "A category. May be repeated. [default: categories with enough rows, which needs δ]", "keys"),
         Option("outside", "Whether rows outside all cells are left out or moved to the nearest.", "choice",
                ("drop", "clamp")),
         Option("bandwidth", "The bandwidth of the kernel.", "number"),
@@ -167,14 +170,14 @@ KNOWN = {
         Option("coordinates", "In which coordinates block medians are taken.", "choice", ("columns", "scatter")),
         Option("fit_intercept", "Whether there is an intercept."),
         Option("formula", "Response and predictors, such as 'price ~ log(carat) + x:y'.", "word"),
-        Option("classes", "The two classes of the response, once for each: the odds are those of the second.", "keys"),
-        Option("levels", "NAME=A,B,C: the levels of a category; more than once for several. Without: those with "
-               "enough rows (needs δ).", "levels"),
+        Option("classes", "A class of the response, given twice: the odds are those of the second.", "keys"),
+        Option("levels", "NAME=A,B,C: the levels of a categorical column. May be repeated. [default: levels with "
+               "enough rows, which needs δ]", "levels"),
         Option("loss", "What is minimised.", "choice", ("squares", "huber")),
         Option("quantile", "The quantile whose plane is fitted.", "number"),
-        Option("standard_errors", "Spend a third on standard errors. (A fit by bounded sums has them anyway.)", "flag"),
-        Option("rows", "How many rows are drawn; as many as the data have unless given.", "integer"),
-        Option("progress", "Whether to show how far a long computation is."),
+        Option("standard_errors", "Spend a third of ε on standard errors.", "flag"),
+        Option("rows", "How many rows to draw. [default: as many as in the data]", "integer"),
+        Option("progress", "Whether to show the progress of a long computation."),
     )
 }  # fmt: skip
 """The options that several functions share, or that a command line can take."""
@@ -363,7 +366,7 @@ def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
         raise InvalidArgument("person", must, "one", fix)
     if people is False:
         instead = f"For people there is {INSTEAD[name]}. " if name in INSTEAD else ""
-        fix = f"{instead}Rows can be the unit: leave person out, and pass rows_per_person, the most rows of one person."
+        fix = f"{instead}To protect rows, leave person= out and pass rows_per_person, the most rows of one person."
         raise InvalidArgument("person", f"left out: {name} is not proved for people", "one", fix)
     if people == "each" and per_person is None:
         fix = "It reduces each person's rows to one number: per_person='mean' takes their mean."
@@ -380,7 +383,7 @@ def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
         fix = "It is the column that says which row is the last."
         raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
     if weights == "rows" and wanted.at_most is None:
-        fix = "It is how many rows of one person count in full."
+        fix = "It is the number of rows of one person that count in full."
         raise InvalidArgument("at_most", "given with weights='rows'", "nothing", fix)
     if weights not in ("rows", "any") and wanted.at_most is not None:
         must = "given with weights='rows' or weights='any', and only then"

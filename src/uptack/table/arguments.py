@@ -66,7 +66,7 @@ def category_fields(by: Any, name: str = "by") -> dict[str, Field]:
         raise InvalidArgument(name, BY_MUST, checks.outline(by), BY_FIX)
     fields = {f"{name} {i}": field(name, part, BY_MUST, BY_FIX) for i, part in enumerate(columns)}
     if len({one.size for one in fields.values()}) > 1:
-        raise InvalidArgument(name, "columns of equal length", "columns of several lengths", BY_FIX)
+        raise InvalidArgument(name, "columns of equal length", "columns of different lengths", BY_FIX)
     return fields
 
 

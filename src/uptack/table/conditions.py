@@ -217,7 +217,7 @@ def _moment(name: str, form: Form, value: Any) -> int:
         length = "a duration, such as timedelta(hours=1) or 01:00:00"
         what = length if form.word == "duration" else "a date or time like the column's"
         zoned = said is not None and said.word == "utc" and form.word != "duration"
-        fix = "A time with a zone can be compared with rows that have one only." if zoned else ""
+        fix = "Compare a time with a zone only with a column that has one." if zoned else ""
         raise InvalidArgument(_at(name), what, checks.describe(value), fix)
     return said.ticks
 
@@ -258,6 +258,14 @@ def parse_conditions(text: str) -> list[tuple[str, tuple[str, Any]]]:
     if len(text) > LONGEST_TEXT:
         raise InvalidArgument("where", f"a text of at most {LONGEST_TEXT:,} characters", f"{len(text):,} characters")
     return list(_Parser(text).conditions())
+
+
+class UnreadableCondition(InvalidArgument):
+    """A text that is not a list of conditions: what was expected, and what is there."""
+
+    def __init__(self, expected: str, got: str, fix: str) -> None:
+        super().__init__("where", f"{MUST}, with {expected}", got, fix)
+        self.args = (f"where can't be read: expected {expected}, got {got}. {fix}",)
 
 
 class _Parser:
@@ -301,11 +309,11 @@ class _Parser:
     def refuse(self, wanted: str) -> NoReturn:
         form, written, place = self.tokens[self.place]
         fix = {
-            "or": "There is no 'or'. For several values of one column use 'in'.",
-            "not": "'not' only stands before 'in', or after 'is'.",
+            "or": "'or' is not supported. For several values of one column use 'in'.",
+            "not": "'not' is only used in 'not in' and 'is not'.",
         }.get(self.word, EXAMPLE)
         got = "the end of the text" if form == "end" else f"{written!r} at character {place + 1}"
-        raise InvalidArgument("where", f"{MUST}, with {wanted} here", got, fix)
+        raise UnreadableCondition(wanted, got, fix)
 
     def condition(self) -> Iterator[tuple[str, tuple[str, Any]]]:
         """One condition, or two if a column is between two values."""

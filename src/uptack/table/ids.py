@@ -75,7 +75,7 @@ def owners(person: Any) -> Owners:
 def of_fields(ids: Sequence[tuple[str, Field]]) -> Owners:
     """The people of one or more columns that were read already, with their names."""
     if len({part.size for _, part in ids}) > 1:
-        raise InvalidArgument("person", "columns of equal length", "columns of several lengths", FIX)
+        raise InvalidArgument("person", "columns of equal length", "columns of different lengths", FIX)
     read = [part.places() for _, part in ids]
     codes, people = read[0]
     for more, number in read[1:]:

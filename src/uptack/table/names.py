@@ -17,16 +17,18 @@ def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | Non
     """The name of a column, of one of the kinds. Looks at names and types only."""
     if not isinstance(name, str) or name not in columns:
         near = difflib.get_close_matches(str(name), columns, n=3, cutoff=0.5)
-        fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are {', '.join(map(repr, columns))}."
+        names = ", ".join(map(repr, columns))
+        fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"The columns are {names}."
         raise UnknownName(what, checks.describe(name), fix if columns else "")
     if kinds is not None and columns[name] not in kinds:
         others = [repr(c) for c, kind in columns.items() if kind in kinds]
-        fix = f"Such columns are {', '.join(others)}." if others else "The table has no such column."
+        fix = f"Columns of that type: {', '.join(others)}." if others else "The table has no such column."
         if columns[name] == "text" and set(kinds) & {"integer", "number"}:
-            fix += " The type of a column of a CSV file is declared with types= (--type), or in its schema."
+            fix += f" If {name!r} holds numbers or dates, declare that with types= (--type), or in the file's schema."
         if columns[name] == "time":
             fix += " To use a time as a number, add a column with the days since a public date."
-        must = f"a column of type {' or '.join(kind for kind in kinds if kind != 'any')}"
+        *first, last = (kind for kind in kinds if kind != "any")
+        must = f"a column of type {', '.join(first)}{' or ' if first else ''}{last}"
         raise InvalidArgument(what, must, f"{name!r} of type {columns[name]}", fix)
     return name
 

@@ -84,7 +84,7 @@ class PrivacyUnit:
             raise InvalidArgument("at_most", "left out with weights='people'", checks.describe(at_most), fix)
         if share == "rows" and at_most is None:
             fix = "Choose a public number of rows that hardly anybody exceeds, such as 10."
-            raise InvalidArgument("at_most", "given where weights='rows'", "None", fix)
+            raise InvalidArgument("at_most", "given with weights='rows'", "None", fix)
         if at_most is not None and checks.integer("at_most", at_most, least=1) > U // 2:  # a row has two units
             raise InvalidArgument("at_most", f"at most {U // 2:,} rows", checks.describe(at_most))
         return PrivacyUnit(ids, share, at_most)

@@ -231,7 +231,7 @@ class RowWidths:
             fix = "If the header ends with a delimiter and rows do not, pass unnamed='none' (--unnamed none)."
         else:
             fix = "If another character separates cells, pass delimiter= (--delimiter)."
-        fix += " If there are lines above the header, pass skip_rows= or comment= (--skip-rows, --comment)."
+        fix += " If there are lines above the header, pass skip_rows= or comment= (--skip-rows or --comment)."
         must = f"a CSV file whose rows have as many cells as there are columns ({columns})"
         raise InvalidArgument("data", must, f"mostly rows of {width}", fix)
 

@@ -375,5 +375,5 @@ def _refuse(value: Any) -> None:
     for node in _within(value):
         if _can_fail(node):
             word = f"one with {type(node).__name__} in {value.name!r}, which may fail on a row"
-            fix = "Use try_cast in place of cast, or keep what it makes in a table and open that."
+            fix = "Use try_cast in place of cast, or store its result in a table and open that."
             raise InvalidArgument("data", TOTAL, word, fix)

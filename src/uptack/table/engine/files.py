@@ -279,7 +279,7 @@ def _in_database(con: Any, table: str | None) -> Any:
     if table is None and len(names) == 1:
         return con.table(names[0])
     if table is None:
-        fix = f"There are {', '.join(map(repr, names))}." if names else ""
+        fix = f"The tables are {', '.join(map(repr, names))}." if names else ""
         raise InvalidArgument("table", "the name of a table in the database", "None", fix)
     return con.table(known(table, dict.fromkeys(names, "other"), what="table"))
 

@@ -69,7 +69,7 @@ class MemoryTable(Table):
     def of(fields: Mapping[str, Field], whose: Owners | None = None, names: tuple[str, ...] = ()) -> MemoryTable:
         """Columns of one length; with owners, the rows that have one. Columns with the `names` of ids are hidden."""
         if len({field.size for field in fields.values()}) > 1:
-            raise InvalidArgument("data", "columns of equal length", "columns of several lengths")
+            raise InvalidArgument("data", "columns of equal length", "columns of different lengths")
         if whose is None:
             return MemoryTable(dict(fields))
         kept = whose.kept

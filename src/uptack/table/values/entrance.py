@@ -318,7 +318,10 @@ def all_declared(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -
 
 NUMBERS = "a one-dimensional column of numbers"
 HELD: dict[Kind, tuple[str, str]] = {
-    "text": ("texts or categories", "Convert it to numbers first, or count its values with uptack.histogram."),
+    "text": (
+        "texts or categories",
+        "Convert numbers with pandas.to_numeric and dates with pandas.to_datetime; count categories with histogram.",
+    ),
     "time": ("times", "Pass the time since a public date as a number, as in (x - date) / np.timedelta64(1, 's')."),
     "duration": ("durations", "Divide it by a unit, as in x / np.timedelta64(1, 's')."),
     "other": ("values of another type than numbers", "Pick one numeric column."),

@@ -327,7 +327,7 @@ def tick_edges(edges: Any, every: str | None) -> tuple[list[ParsedTime], NDArray
     ticks = [one.ticks for one in times]
     if every is not None:
         if len(ticks) != 2 or not ticks[0] < ticks[1]:
-            raise InvalidArgument("edges", "two times, the first one earlier, where every is given", "others")
+            raise InvalidArgument("edges", "two times, the first one earlier, if every= is given", "others")
         ticks = edges_between(ticks[0], ticks[1], every)
     if len(ticks) < 2 or any(a >= b for a, b in itertools.pairwise(ticks)):
         raise InvalidArgument("edges", "two or more rising times or durations", "others")

@@ -13,6 +13,7 @@ import pytest
 
 from tests.backends.engines import PLACES, Place, spark_session
 from tests.backends.tables import KINDS, table
+from tests.postgres import postgres_server
 from uptack.table.opening import open_table
 from uptack.table.protocol import Table
 
@@ -40,12 +41,10 @@ def spark(tmp_path_factory) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
-def postgres_uri(tmp_path_factory) -> Iterator[str]:
+def postgres_uri() -> Iterator[str]:
     """A PostgreSQL server of its own, thrown away after the run."""
-    pgserver = pytest.importorskip("pgserver")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
+    with postgres_server() as (uri, _):
+        yield uri
 
 
 @pytest.fixture(scope="session")

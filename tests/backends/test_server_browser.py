@@ -66,6 +66,7 @@ def window(chromium, width, scripts, scheme, complaints):
 
 def fits(page, width, scripts):
     """Whether nothing sticks out sideways. Without scripts the page can't say."""
+    page.wait_for_load_state("domcontentloaded")
     return not scripts or page.evaluate("document.documentElement.scrollWidth") <= width
 
 

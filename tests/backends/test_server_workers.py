@@ -19,6 +19,7 @@ pytest.importorskip("fastapi")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.postgres import postgres_server
 from uptack.ledger import Ledger
 from uptack.server.release_store import ReleaseStore
 
@@ -123,9 +124,8 @@ def test_requests_that_race_between_workers_are_charged_once(kind, tmp_path):
     with contextlib.ExitStack() as stack:
         place = str(tmp_path / "store.db")
         if kind == "postgres":
-            database = pytest.importorskip("pgserver").get_server(tmp_path / "pg", cleanup_mode="delete")
-            stack.callback(database.cleanup)
-            place = re.sub("^postgresql:", "postgresql+psycopg:", database.get_uri())
+            uri, _ = stack.enter_context(postgres_server())
+            place = uri.replace("postgresql:", "postgresql+psycopg:", 1)
         url = stack.enter_context(serving(tmp_path, place))
         store = ReleaseStore(place)
         tokens = {name: store.issue(name, "analyst") for name in ANALYSTS}

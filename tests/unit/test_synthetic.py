@@ -129,7 +129,7 @@ def test_what_scores_are_made_of_moves_by_a_row_at_most():
     before = None
     for n in range(300, 400):
         made = BucketCounts.of(x[:n], np.ones(n, np.int64), 64, 3, 150)
-        scores = np.array([made.shown(level) for level in buckets.LEVELS])
+        scores = np.array([made.capped_sum(level) for level in buckets.LEVELS])
         assert before is None or ((scores >= before) & (scores <= before + 1)).all()
         before = scores
 

@@ -56,12 +56,12 @@ class BucketCounts:
     def few(self) -> BucketCounts:
         """The same at a level where they are not too many."""
         one = self
-        while one.most is not None and one.level > LEVELS[0] and one.shown(one.level) >= one.most:
+        while one.most is not None and one.level > LEVELS[0] and one.capped_sum(one.level) >= one.most:
             level = one.level - LEVELS.step
             one = BucketCounts(*one.at(level), level, one.least, one.most)
         return one
 
-    def shown(self, level: int) -> int:
+    def capped_sum(self, level: int) -> int:
         """min(S, most) at any level."""
         if level > self.level:
             assert self.most is not None, "finer buckets are known unless they were too many"

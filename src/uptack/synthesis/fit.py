@@ -52,7 +52,7 @@ def coarse(t: Floats, f: Codes, g: Codes) -> Floats:
     return merged
 
 
-def updated(noisy: Floats, sigma: float, model: Floats, f: Codes, g: Codes) -> Floats:
+def update(noisy: Floats, sigma: float, model: Floats, f: Codes, g: Codes) -> Floats:
     """The model's table after a noisy measurement of its merged cells; its margins stay.
 
     The interactions are shrunk to the model's as far as noise explains the difference (James and Stein 1961), and
@@ -69,7 +69,7 @@ def updated(noisy: Floats, sigma: float, model: Floats, f: Codes, g: Codes) -> F
     return rake(fine, rows, columns)
 
 
-def implied(margins: Sequence[Floats], tree: Sequence[Pair], tables: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
+def model_tables(margins: Sequence[Floats], tree: Sequence[Pair], tables: Mapping[Pair, Floats]) -> dict[Pair, Floats]:
     """The table of every pair: as measured, or as the tree of measured pairs implies it, or of independent columns."""
     near: dict[int, list[tuple[int, Floats]]] = {a: [] for a in range(len(margins))}
     for a, b in tree:

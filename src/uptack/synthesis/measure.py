@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from uptack.synthesis import tuning
 from uptack.synthesis.buckets import LEVELS, BucketCounts, NumberScan, NumberScans
 from uptack.synthesis.cells import ColumnCells, is_ordered, keys_of, numbers, numbers_of, steps
-from uptack.synthesis.fit import Pair, coarse, implied, rake, updated
+from uptack.synthesis.fit import Pair, coarse, model_tables, rake, update
 from uptack.synthesis.noisy_counts import KEYS, Counts, RhoBudget, short
 from uptack.synthesis.one_way import Margin
 from uptack.table.memory.counts import added
@@ -51,7 +51,7 @@ def tally(codes: Codes, weights: Weights, size: int) -> Counts:
 # -------------------------------------------------------------------------------------------------------------- columns
 
 
-def measured_columns(
+def measure_columns(
     columns: Columns, levels: Mapping[str, Sequence[Hashable]], total: float, budget: RhoBudget, shares: Shares
 ) -> list[Margin]:
     """The one-way tables of columns of about `total` rows. Listed levels are public.
@@ -162,7 +162,7 @@ def _buckets(
     """
     half = math.floor(min(rest, KEYS) * budget.step / 2)
     finer = tuning.FINER * budget.odds(budget.most, shares.level / 2)
-    scores = [-abs(counted.shown(level) - half) - math.floor(finer * place) for place, level in enumerate(LEVELS)]
+    scores = [-abs(counted.capped_sum(level) - half) - math.floor(finer * place) for place, level in enumerate(LEVELS)]
     level = LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
     if level > counted.level:  # with a probability of e^-(some hundred): such fine buckets were not held
         _, counted = column.table.field_sums(Columns([column]), NumberScans((replace(scan, finest=level, most=None),)))
@@ -229,7 +229,7 @@ def _pair_tables(columns: Columns, margins: Sequence[Margin]) -> dict[Pair, Coun
     return dict(zip(itertools.combinations(range(len(margins)), 2), found, strict=True))
 
 
-def merged(table: Counts, f: Codes, g: Codes) -> Counts:
+def merge_counts(table: Counts, f: Codes, g: Codes) -> Counts:
     """The counts of merged cells, exactly, one after the other."""
     total = np.zeros((f.max() + 1) * (g.max() + 1), table.dtype)
     np.add.at(total, (f[:, None] * (g.max() + 1) + g).ravel(), table.ravel())
@@ -257,7 +257,7 @@ def round_price(total: float, candidates: int, budget: RhoBudget) -> Fraction:
     return budget.telling(max(total, 1.0) * budget.step, candidates, budget.distance) / tuning.PICK
 
 
-def measured_pairs(columns: Columns, margins: Sequence[Margin], total: float, budget: RhoBudget) -> TwoWay:
+def measure_pairs(columns: Columns, margins: Sequence[Margin], total: float, budget: RhoBudget) -> TwoWay:
     """Rounds until ρ is spent: choose the pair and the resolution that the model misses most, measure, fit.
 
     A candidate's score is the ℓ1 distance of its true table from the model's, which is public and rounded to units,
@@ -271,14 +271,14 @@ def measured_pairs(columns: Columns, margins: Sequence[Margin], total: float, bu
     if not candidates or price > budget.left:
         return fit
     true = _pair_tables(columns, margins)
-    truths = [merged(true[pair], f, g) for pair, f, g in candidates]
+    truths = [merge_counts(true[pair], f, g) for pair, f, g in candidates]
     price = max(price, budget.left / Fraction(tuning.ROUNDS * (d - 1)))
     while budget.left > budget.rho / 10**9:
         last = price > Fraction(3, 5) * budget.left
         price = budget.left if last else short(price)
         pick = short(price * tuning.PICK)
         sigma = budget.sigma(price - pick)
-        model = implied([margin.margin for margin in margins], fit.tree, fit.tables)
+        model = model_tables([margin.margin for margin in margins], fit.tree, fit.tables)
         tax = tuning.TAX * math.sqrt(2 / math.pi) * sigma * budget.step
         scores = []
         for (pair, f, g), truth in zip(candidates, truths, strict=True):
@@ -297,7 +297,7 @@ def measured_pairs(columns: Columns, margins: Sequence[Margin], total: float, bu
         margins[a].learn(f, noisy.sum(1), sigma**2 * shape[1])
         margins[b].learn(g, noisy.sum(0), sigma**2 * shape[0])
         prior = rake(model[a, b], margins[a].margin, margins[b].margin)
-        fit.tables[a, b] = updated(noisy, sigma, prior, f, g)
+        fit.tables[a, b] = update(noisy, sigma, prior, f, g)
         for p, q in fit.tables:
             if {a, b} & {p, q}:
                 fit.tables[p, q] = rake(fit.tables[p, q], margins[p].margin, margins[q].margin)

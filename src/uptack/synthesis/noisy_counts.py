@@ -99,7 +99,7 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
     cutoff: int
     floor: int = 1
 
-    def seen(self, value: Keyed) -> Keyed:
+    def above_floor(self, value: Keyed) -> Keyed:
         """The keys that reach the floor."""
         keys, units = value
         there = np.flatnonzero(units >= self.floor)
@@ -107,14 +107,14 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
 
     def draw(self, value: Keyed, entropy: Entropy) -> Keyed:
         """Noise on every key that reaches the floor."""
-        keys, units = self.seen(value)
+        keys, units = self.above_floor(value)
         noisy = units + self.law.draw(len(keys), entropy)
         passing = noisy >= self.cutoff
         return [keys[i] for i in np.flatnonzero(passing).tolist()], noisy[passing]
 
     def price(self, value: Keyed, other: Keyed, output: Keyed) -> float:
         """The move of common keys as ε. Keys of one side must stay below the cutoff, but for the failure."""
-        sides = (self.seen(value), self.seen(other))
+        sides = (self.above_floor(value), self.above_floor(other))
         one, two = ({key: int(units) for key, units in zip(*side, strict=True)} for side in sides)
         for mine, theirs in ((one, two), (two, one)):
             alone = sum(self.law.tail(self.cutoff - units) for key, units in mine.items() if key not in theirs)

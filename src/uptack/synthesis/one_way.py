@@ -84,7 +84,7 @@ class Margin:
             code = np.full(cells.size, -1)
             for group, members in enumerate(items + absent):
                 code[members] = group
-            code[order] = _filled(code[order])  # an empty cell goes with a neighbour
+            code[order] = _fill_gaps(code[order])  # an empty cell goes with a neighbour
             code[-1] = code[-1] if code[-1] >= 0 else code[np.argmax(self.mass)]
             maps[groups] = np.maximum(code, 0)
         return maps
@@ -108,7 +108,7 @@ class Margin:
         return cells
 
 
-def _filled(codes: Codes) -> Codes:
+def _fill_gaps(codes: Codes) -> Codes:
     """Codes in their order, with the last one before, or else the first one, in place of -1."""
     at = np.maximum.accumulate(np.where(codes >= 0, np.arange(codes.size), -1))
     first = codes[codes >= 0][:1]

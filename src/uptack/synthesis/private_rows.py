@@ -22,7 +22,7 @@ from uptack.release import Advice, NoReply, Release
 from uptack.synthesis import tuning
 from uptack.synthesis.cells import is_ordered
 from uptack.synthesis.fit import draw
-from uptack.synthesis.measure import Shares, TwoWay, measured_columns, measured_pairs, round_price
+from uptack.synthesis.measure import Shares, TwoWay, measure_columns, measure_pairs, round_price
 from uptack.synthesis.noisy_counts import RhoBudget, short
 from uptack.synthesis.one_way import Margin
 from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
@@ -52,7 +52,7 @@ class TableData:
         if isinstance(person, str) or (isinstance(person, list | tuple) and person and _are_names(person, table)):
             made = open_table(table, person=person)
         else:
-            columns = opened(table)
+            columns = table_columns(table)
             if not isinstance(columns.table, MemoryTable):
                 raise InvalidArgument("person", "the name of a column of the table", checks.outline(person))
             whose = owners(person)
@@ -69,7 +69,7 @@ def _are_names(person: Any, table: Any) -> bool:
     )
 
 
-def opened(table: Any) -> Columns:
+def table_columns(table: Any) -> Columns:
     """All columns of a table, wherever it is; of an array or a list, one that is named x."""
     if isinstance(table, Columns):
         return table
@@ -127,7 +127,7 @@ def synthetic(
     account = Account.open(
         "synthetic table", epsilon, delta, adjacency=adjacency, rows_per_person=rows_per_person, entropy=entropy
     )
-    columns = opened(table)
+    columns = table_columns(table)
     plan = _plan(columns, account, levels)
     wanted = None if rows is None else checks.integer("rows", rows, least=1)
     if wanted is not None and wanted > MOST_ROWS:
@@ -135,7 +135,7 @@ def synthetic(
     if account.adjacency.size_is_public and (least := plan.least_size(columns.table.size)):
         return account.close(Outcome.refusal(HOW, Advice(n=least, other="columns with public levels")))
     account.begin()
-    value = _made(columns, plan, account, wanted)
+    value = _synthesize(columns, plan, account, wanted)
     return account.close(Outcome(value, HOW))
 
 
@@ -208,7 +208,7 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
     return plan
 
 
-def _made(columns: Columns, plan: MeasurementPlan, account: Account, rows: int | None) -> SyntheticTable:
+def _synthesize(columns: Columns, plan: MeasurementPlan, account: Account, rows: int | None) -> SyntheticTable:
     """Measure, fit, and draw rows."""
     table = columns.table
     budget = RhoBudget(account.concentrated(plan.rho, plan.failure), plan.rho, table.unit)
@@ -218,14 +218,14 @@ def _made(columns: Columns, plan: MeasurementPlan, account: Account, rows: int |
         units = np.array([table.trues(None) * table.unit.step])
         total = max(float(budget.counts(units, short(tuning.SIZE * plan.rho))[0]), 1.0)
     shares = plan.shares(total, budget.left)
-    margins = measured_columns(columns, plan.levels, total, budget, shares)
+    margins = measure_columns(columns, plan.levels, total, budget, shares)
     alone = plan.single(total) == 1
-    fit = TwoWay({}, [], []) if alone else measured_pairs(columns, margins, total, budget)
+    fit = TwoWay({}, [], []) if alone else measure_pairs(columns, margins, total, budget)
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
-    return _drawn(columns, margins, fit, total, min(rows or round(total), MOST_ROWS), rng)
+    return _synthetic_table(columns, margins, fit, total, min(rows or round(total), MOST_ROWS), rng)
 
 
-def _drawn(
+def _synthetic_table(
     columns: Columns, margins: list[Margin], fit: TwoWay, total: float, rows: int, rng: np.random.Generator
 ) -> SyntheticTable:
     """Rows with the fitted tables, and how far their tables may be from the true ones. Sees released numbers only."""

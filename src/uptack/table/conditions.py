@@ -358,7 +358,7 @@ class _Parser:
             return self.take()[1:-1]
         if self.form == "number":
             written = self.take()
-            return int(written) if re.fullmatch("[+-]?[0-9]+", written) else float(written)
+            return int(written) if re.fullmatch("[+-]?[0-9]{1,400}", written) else float(written)
         if self.word in WORDS:
             return WORDS[self.take()]
         return self.refuse("a number, a text in quotes, True, False or None")

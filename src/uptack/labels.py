@@ -107,11 +107,16 @@ def json_text(value: Any, **options: Any) -> str:
     >>> print(json_text({"name": "é\u202e\x7f\U000e0001"}))
     {"name": "é\u202e\u007f\udb40\udc01"}
     """
-    text = json.dumps(value, ensure_ascii=False, default=str, **options)
-    return "".join(c if c.isprintable() or c == "\n" else _escape(c) for c in text)
+    return _PERHAPS_UNPRINTABLE.sub(_escape, json.dumps(value, ensure_ascii=False, default=str, **options))
 
 
-def _escape(character: str) -> str:
-    """JSON's escape: one for each 16 bits."""
-    code = character.encode("utf-16-be", "surrogatepass").hex()
+_PERHAPS_UNPRINTABLE = re.compile(r"[^\n -~]")
+"""Outside of ASCII most characters can be printed too. A long text is searched for the few that must be looked at."""
+
+
+def _escape(found: re.Match[str]) -> str:
+    """The character if it can be printed, else JSON's escape: one for each 16 bits."""
+    if found[0].isprintable():
+        return found[0]
+    code = found[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{code[i : i + 4]}" for i in range(0, len(code), 4))

@@ -185,7 +185,7 @@ def test_examples_are_made_up(server):
 
 
 def test_previews_have_limits_and_leave_releases_alone(start, monkeypatch):
-    monkeypatch.setattr("uptack.server.api.MOST_PREVIEWS", 3)
+    monkeypatch.setattr("uptack.server.api.MOST_WAITING", 3)
     monkeypatch.setattr("uptack.server.api.os.cpu_count", lambda: 1)
     go, plan, plans = threading.Event(), Service.plan, "/api/datasets/clinic/plans/median"
     monkeypatch.setattr(Service, "plan", lambda *given: go.wait(120) and plan(*given))
@@ -478,3 +478,78 @@ def test_a_place_is_free_when_the_slot_ends_and_not_before(start, clinic, monkey
     while http.post(MEDIAN, json=WAIT).status_code == 429:
         time.sleep(0.1)
     assert time.monotonic() - began >= 2.8
+
+
+def test_a_curve_of_several_columns_is_refused_for_free(server):
+    body = {"columns": ["age", "cost"], "options": {"epsilon": 1, "delta": 1e-7}}
+    for kind in ("plans", "examples", "releases"):
+        reply = server.signed_in().post(f"/api/datasets/clinic/{kind}/kde", json=body)
+        assert (reply.status_code, "one column" in reply.text) == (422, True)
+    assert server.ledger.history() == []
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999", '["in", [-Infinity]]'])
+def test_what_is_no_json_is_not_stored(server, number):
+    """Python reads it, and the curator's browser would not."""
+    body = '{"columns": ["age"], "where": [{"age": number}], "options": {"epsilon": 1}}'.replace("number", number)
+    assert server.signed_in().post(MEDIAN, content=body).status_code == 422
+    assert server.service.store.listed() == []
+
+
+def test_a_number_that_is_too_long_is_refused(server):
+    body = {**WAIT, "where": [f"age > {'9' * 5000}"]}
+    assert server.signed_in().post(MEDIAN, json=body).status_code == 422
+
+
+def test_a_pause_also_stops_what_waits_for_a_place(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.PATIENCE", 0.01)
+    monkeypatch.setattr("uptack.server.service.PLACES", 1)
+    monkeypatch.setattr("uptack.server.service.os.cpu_count", lambda: 1)
+    go, ready = threading.Event(), Service._compute
+    monkeypatch.setattr(Service, "_compute", lambda *given: go.wait(20) and ready(*given))
+    server = start()
+    http = server.signed_in()
+    made = [http.post(MEDIAN, json=WAIT).json()["id"] for _ in range(2)]
+    server.service.pause("clinic", True)
+    go.set()
+    assert wait_for(lambda: {http.get(f"/api/releases/{one}").json()["state"] for one in made} == {"refused"})
+    assert server.ledger.history() == []
+
+
+def test_an_approval_that_meets_the_shutdown_waits_on(start, clinic, monkeypatch):
+    server = start(DatasetConfig("clinic", clinic, 3, approve_above="0.4"))
+    made = server.signed_in().post(MEDIAN, json=WAIT).json()
+    monkeypatch.setattr(server.service, "_admit", lambda name: server.service.close())
+    decision = server.signed_in("dr", "curator").post(f"/api/releases/{made['id']}/decision", json={"approve": True})
+    assert (decision.status_code, server.service.store.release(made["id"]).state) == (503, "waiting")
+    assert server.ledger.history() == []
+
+
+def test_a_data_set_that_is_not_served_any_more_keeps_its_answers(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3), DatasetConfig("other", clinic, 3, approve_above="0.4"))
+    ann, other = server.signed_in(), MEDIAN.replace("clinic", "other")
+    made, waits = ann.post(MEDIAN, json=WAIT).json()["id"], ann.post(other, json=WAIT).json()["id"]
+    later = start(DatasetConfig("third", clinic, 3))
+    for page in (f"/api/releases/{made}", f"/releases/{made}", f"/releases/{made}/answer.csv", f"/releases/{waits}"):
+        assert later.signed_in().get(page).status_code == 200
+    decision = later.signed_in("dr", "curator").post(f"/api/releases/{waits}/decision", json={"approve": True})
+    assert decision.status_code == 404
+
+
+def test_long_answers_are_read_a_few_at_once_and_hold_nothing_up(start, monkeypatch):
+    monkeypatch.setattr("uptack.server.api.LONG", 10)
+    server = start(requests_at_once=1)
+    made = server.signed_in().post(MEDIAN, json=WAIT).json()["id"]
+    reading, done = threading.Event(), threading.Event()
+    monkeypatch.setattr("uptack.server.api.outcome", lambda record: (reading.set(), done.wait(30), {})[2])
+    with server.http as http, ThreadPoolExecutor(1) as crowd:  # all requests in one loop
+        http.headers["Authorization"] = server.signed_in().headers["Authorization"]
+        first = crowd.submit(http.get, f"/api/releases/{made}")
+        try:
+            assert reading.wait(30)
+            assert http.get("/health").status_code == 200
+            assert http.get(f"/api/releases/{made}").status_code == 429
+            assert http.get(f"/releases/{made}/answer.csv").status_code == 429
+        finally:
+            done.set()
+        assert first.result().status_code == 200

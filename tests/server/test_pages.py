@@ -4,6 +4,7 @@ import html
 import json
 import re
 import time
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -17,8 +18,9 @@ import pyarrow.parquet as pq
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+import uptack as ut
 from uptack.samples import load
-from uptack.server.answer_views import as_csv, in_python
+from uptack.server.answer_views import as_csv, in_python, view
 from uptack.server.app import create_app
 from uptack.server.config import DatasetConfig, ServerConfig
 from uptack.server.forms import questions
@@ -340,6 +342,19 @@ def test_answers_with_a_picture_and_files(ann, question):
     assert ann.get(f"{place}/report.html").status_code == 404
 
 
+def test_an_answer_without_a_picture_has_a_page(ann):
+    place = released(ann, "/datasets/clinic/ask/fourier_density?column=age&column=cost&epsilon=5")
+    for file in ("", "/answer.csv", "/answer.json"):
+        assert ann.get(place + file).status_code == 200
+
+
+@pytest.mark.parametrize("values", [(1e77, 1e77), (1e308, -1e308), (0.0, 5e-324)])
+def test_numbers_that_no_axis_shows_have_no_picture(values):
+    made = ut.quantile(np.arange(1000.0), [0.25, 0.75], epsilon=5)
+    assert view(made, "").picture is not None
+    assert view(replace(made, value=np.array(values)), "").picture is None
+
+
 def test_a_report_is_framed_where_it_can_do_nothing(ann):
     place = released(ann, "/datasets/clinic/ask/report?epsilon=2&delta=1e-7")
     page = ann.get(place).text
@@ -463,9 +478,10 @@ def test_names_and_values_are_text_wherever_they_are(app, service):
 def test_a_spreadsheet_runs_nothing():
     class Lines:
         def records(self):
-            return [{"cell": text, "value": -1.5} for text in ("=1+1", "+1", "-1", "@x", "plain")]
+            return [{"cell": text, "value": -1.5} for text in ("=1+1", "+1", "-1", "@x", "plain", "a;=1+1")]
 
-    assert as_csv(Lines()).splitlines()[1:] == ["'=1+1,-1.5", "'+1,-1.5", "'-1,-1.5", "'@x,-1.5", "plain,-1.5"]
+    safe = ["'=1+1,-1.5", "'+1,-1.5", "'-1,-1.5", "'@x,-1.5", "plain,-1.5", "a;'=1+1,-1.5"]
+    assert as_csv(Lines()).splitlines()[1:] == safe
 
 
 # ---------------------------------------------------------------------------------------------------------- the curator

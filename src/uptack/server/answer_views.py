@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from markupsafe import Markup
 from uptack.display import FigureTable, PlottedValue
 from uptack.display.numbers import is_number, number
 from uptack.display.tabular import columns as as_columns
+from uptack.kernels.curves import FourierDensity
 from uptack.labels import label
 from uptack.release import NoReply
 from uptack.report.pictures import columns_picture, density_picture, line_picture, rows_picture
@@ -90,9 +92,11 @@ def apart(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
 
 
 def drawn(made: Any) -> Any:
-    """A released series as the curve that it is; other answers unchanged."""
-    curve = getattr(getattr(made, "value", None), "curve", None)
-    return made if curve is None else replace(made, value=curve, noise=None)
+    """A released series of one column as the curve that it is; other answers unchanged."""
+    value = getattr(made, "value", None)
+    if isinstance(value, FourierDensity) and value.dimension == 1:
+        return replace(made, value=value.curve, noise=None)
+    return made
 
 
 def synthetic_table(value: Any) -> FigureTable:
@@ -104,7 +108,17 @@ def synthetic_table(value: Any) -> FigureTable:
 
 
 def picture(made: Any, title: str) -> Markup | None:
-    """The picture of an answer, where it has one: a curve, counts, one number per group, or quantiles."""
+    """The picture of an answer, where it has one: a curve, counts, one number per group, or quantiles.
+
+    None also where no axis can show the numbers: too large, or the same but for their last digits.
+    """
+    try:
+        return _picture(made, title)
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _picture(made: Any, title: str) -> Markup | None:
     value: Any = getattr(made, "value", None)
     if hasattr(value, "points") and np.ndim(value.points) == 1:
         step = max(1, len(value.points) // MOST_POINTS)
@@ -151,9 +165,13 @@ def as_csv(made: Any) -> str:
     return written.getvalue()
 
 
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?=[=+@\t\r-])")
+"""Where a formula begins, also for a spreadsheet that separates cells by semicolons or tabs."""
+
+
 def _safe(cell: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r") else cell
+    return _FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell
 
 
 def in_python(url: str, dataset: str, statistic: str, body: Mapping[str, Any]) -> str:

@@ -47,9 +47,12 @@ PATIENCE = 25.0
 """Seconds that a request waits for its answer. After that the client asks for the release by its id."""
 LOOK = 1.0
 """Seconds between looks at a release that another process computes."""
-MOST_PREVIEWS = 32
+MOST_WAITING = 32
 """Plans and examples that a thread has before it, at most: a plan takes milliseconds, an error curve about two seconds,
 and a client waits for a minute."""
+LONG = 1_000_000
+"""Characters of a long answer. A million synthetic rows of three columns have 30 million. Their reply takes 1.7 s and
+0.3 GB."""
 MOST_DAYS = 3650
 MOST_DEPTH = 8
 """How deep a request may be nested: groups of several columns are 5 deep."""
@@ -148,6 +151,12 @@ async def read_json(request: HttpRequest) -> Any:
     return body
 
 
+def as_outcome(record: Record | NoReply) -> Response:
+    """The reply of `outcome`. It may take seconds (`LONG`), so it is made in a thread."""
+    waits = isinstance(record, Record) and record.state in ("running", "waiting")
+    return as_json(outcome(record), 202 if waits else 200)
+
+
 def outcome(record: Record | NoReply) -> dict[str, Any]:
     """A release as a client sees it: its record and, if there is one, its answer, for programs and for people."""
     if isinstance(record, NoReply):
@@ -193,21 +202,21 @@ class Asking:
         return made
 
 
-class Previews:
-    """Plans, examples and error curves. They are free, so they have a few threads of their own: releases never wait
-    for them. A caller has as many places as for releases, and there is an end to the queue."""
+class FreeWork:
+    """What costs no ε: plans and examples, or long answers to be written. It has a few threads of its own, so releases
+    never wait for it. A caller has as many places as for releases, and there is an end to the queue."""
 
-    def __init__(self, config: ServerConfig, limits: Limits) -> None:
+    def __init__(self, config: ServerConfig, limits: Limits, what: str) -> None:
         count = max(1, (os.cpu_count() or 1) // config.workers)
-        self._limits, self._threads = limits, ThreadPoolExecutor(count, "uptack-preview")
-        self._room = threading.BoundedSemaphore(MOST_PREVIEWS * count)
+        self._limits, self._what, self._threads = limits, what, ThreadPoolExecutor(count, "uptack-free")
+        self._room = threading.BoundedSemaphore(MOST_WAITING * count)
 
     async def __call__(self, caller: Caller, work: Callable[..., T], *given: Any) -> T:
         """What `work` returns. Raises 429 if too much is computed for the caller, 503 if the queue is full."""
         with ExitStack() as place:
-            place.enter_context(self._limits.running(caller.place, "plans and examples"))
+            place.enter_context(self._limits.running(caller.place, self._what))
             if not self._room.acquire(blocking=False):
-                raise Refused(503, "too many plans and examples are being computed; ask again in a moment")
+                raise Refused(503, f"too many {self._what} are being computed; ask again in a moment")
             place.callback(self._room.release)
             try:
                 running = self._threads.submit(work, *given)
@@ -222,7 +231,23 @@ class Previews:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def add_api(app: FastAPI, service: Service, access: Access, asking: Asking, previews: Previews) -> None:
+class Reading:
+    """Make a reply or a page of a stored answer, in a thread: a few at once of long ones."""
+
+    def __init__(self, config: ServerConfig, limits: Limits) -> None:
+        self._long = FreeWork(config, limits, "long answers")
+        self.close = self._long.close
+
+    async def __call__(self, caller: Caller, record: Record, work: Callable[..., T], *given: Any) -> T:
+        """What `work` returns."""
+        if len(record.answer) > LONG:
+            return await self._long(caller, work, *given)
+        return await run_in_threadpool(work, *given)
+
+
+def add_api(
+    app: FastAPI, service: Service, access: Access, asking: Asking, previews: FreeWork, reading: Reading
+) -> None:
     """Add all endpoints to an application."""
 
     def endpoint(
@@ -269,14 +294,17 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking, prev
     async def releases(request: HttpRequest) -> Response:
         caller = access.visit(request).caller
         whose = None if caller.role == "curator" else caller.name
-        found = await run_in_threadpool(service.store.listed, whose)
-        return as_json([one.to_dict() for one in found if caller.sees(one.dataset)])
+
+        def read() -> Response:
+            return as_json([one.to_dict() for one in service.store.listed(whose) if caller.sees(one.dataset)])
+
+        return await run_in_threadpool(read)
 
     @endpoint("GET", "/releases/{id}", "One release with its answer")
     async def one_release(request: HttpRequest, id: str) -> Response:
         caller = access.visit(request).caller
         record = await run_in_threadpool(service.release, caller, id)
-        return as_json(outcome(record), 202 if record.state in ("running", "waiting") else 200)
+        return await reading(caller, record, as_outcome, record)
 
     @endpoint("GET", "/releases/{id}/at", "Values of a released function", None, POINTS)
     async def at(request: HttpRequest, id: str) -> Response:
@@ -285,7 +313,8 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking, prev
             points = [float(text) for text in request.query_params.getlist("x")]
         except ValueError:
             raise InvalidArgument("x", "numbers", "another text") from None
-        return as_json({"x": points, "value": await run_in_threadpool(service.at, caller, id, points)})
+        record = await run_in_threadpool(service.release, caller, id)
+        return as_json({"x": points, "value": await reading(caller, record, service.at, caller, id, points)})
 
     # ------------------------------------------------------------------------------------------------ one per statistic
 
@@ -302,8 +331,7 @@ def add_api(app: FastAPI, service: Service, access: Access, asking: Asking, prev
             caller, body = access.visit(request).caller, await read_json(request)
             key = request.headers.get("idempotency-key", secrets.token_urlsafe(16))
             made = await asking(caller, dataset, name, body, key)
-            waits = isinstance(made, Record) and made.state in ("running", "waiting")
-            return as_json(outcome(made), 202 if waits else 200)
+            return await run_in_threadpool(as_outcome, made)  # it is paid for, so this is never refused
 
         @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
         async def example(request: HttpRequest, dataset: str) -> Response:

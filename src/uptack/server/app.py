@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import uptack
 from uptack.errors import UptackError
 from uptack.server.access import Access, Limits
-from uptack.server.api import Asking, Previews, add_api, as_error, as_json
+from uptack.server.api import Asking, FreeWork, Reading, add_api, as_error, as_json
 from uptack.server.config import ServerConfig
 from uptack.server.pages import add_pages
 from uptack.server.service import Caller, Refused, Service
@@ -106,12 +106,14 @@ def create_app(service: Service) -> FastAPI:
     """The application of a service."""
     config, seen = service.config, Counter[tuple[str, int]]()
     limits = Limits.of(config)
-    access, asking, previews = Access(config, service.store, limits), Asking(service, limits), Previews(config, limits)
+    access, asking = Access(config, service.store, limits), Asking(service, limits)
+    previews, reading = FreeWork(config, limits, "plans and examples"), Reading(config, limits)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
         previews.close()
+        reading.close()
         await run_in_threadpool(service.close)
 
     app = FastAPI(
@@ -145,8 +147,8 @@ def create_app(service: Service) -> FastAPI:
         caller = access.check_curator(access.visit(request))
         return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, caller, seen)))
 
-    add_api(app, service, access, asking, previews)
-    add_pages(app, service, access, asking, previews)
+    add_api(app, service, access, asking, previews, reading)
+    add_pages(app, service, access, asking, previews, reading)
     app.add_middleware(Rim, largest=config.largest_body, seen=seen)
     return app
 

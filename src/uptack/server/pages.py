@@ -36,7 +36,7 @@ from uptack.release import NoReply
 from uptack.report.text import sentence
 from uptack.server.access import COOKIE, FORM_TOKEN, Access, Visit, read_form
 from uptack.server.answer_views import MOST_LINES, as_csv, error_picture, in_python, view
-from uptack.server.api import Asking, Previews, as_error, issue_token
+from uptack.server.api import Asking, FreeWork, Reading, as_error, issue_token
 from uptack.server.forms import START, SYNTHETIC, FormQuestion, Typed, questions
 from uptack.server.service import REPORT, Caller, Refused, Service, half_width
 from uptack.wire.stored_report import StoredReport
@@ -117,7 +117,9 @@ def to(path: str) -> Response:
     return RedirectResponse(path, 303)
 
 
-def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking, previews: Previews) -> None:
+def add_pages(
+    app: FastAPI, service: Service, access: Access, asking: Asking, previews: FreeWork, reading: Reading
+) -> None:
     """Add all pages to an application."""
     asked = questions(service.statistics())
 
@@ -355,37 +357,44 @@ def add_pages(app: FastAPI, service: Service, access: Access, asking: Asking, pr
     async def one_release(request: HttpRequest, id: str) -> Response:
         visit = access.visit(request)
         record = await run_in_threadpool(service.release, visit.caller, id)
-        made = None
-        if record.state == "answered":
-            answer = await run_in_threadpool(service.answer, visit.caller, id)
-            made = await run_in_threadpool(view, answer, record.line)
-        relation = service.datasets[record.dataset].session.adjacency
-        paid = Privacy(Fraction(record.epsilon), Fraction(record.delta), relation)  # also where the answer cost less
-        meaning = sentence(paid.explain().replace("\n", " ").partition(": ")[2])
         code = in_python(address(request), record.dataset, record.statistic, json.loads(record.request))
-        reload = RELOAD if record.state == "running" else None
-        return render(
-            "release", visit, record=record, answer=made, reload=reload, code=code, promise=promise(paid),
-            meaning=meaning,
-        )  # fmt: skip
+
+        def shown() -> Response:
+            if record.state != "answered":
+                reload = RELOAD if record.state == "running" else None
+                return render("release", visit, record=record, reload=reload, code=code)
+            made = service.answer(visit.caller, id)
+            relation = made.privacy.adjacency  # not that of the data set, which may not be served any more
+            paid = Privacy(Fraction(record.epsilon), Fraction(record.delta), relation)  # the answer may have cost less
+            meaning = sentence(paid.explain().replace("\n", " ").partition(": ")[2])
+            return render(
+                "release", visit, record=record, answer=view(made, record.line), reload=None, code=code,
+                promise=promise(paid), meaning=meaning,
+            )  # fmt: skip
+
+        return await reading(visit.caller, record, shown)
 
     @page("GET", "/releases/{id}/{file}")
     async def download(request: HttpRequest, id: str, file: str) -> Response:
         caller = access.visit(request).caller
         record = await run_in_threadpool(service.release, caller, id)
-        made = await run_in_threadpool(service.answer, caller, id)
         name = f"{record.dataset}-{record.statistic}"
-        writers: dict[str, tuple[Callable[[], str], str]] = {
-            "answer.json": (lambda: json_text(made.to_dict(), indent=2), "application/json"),
-            "answer.csv": (lambda: as_csv(made), "text/csv"),
-        }
-        if isinstance(made, StoredReport):
-            writers["report.html"] = (made.to_html, "text/html")
-        if file not in writers:
-            raise Refused(404, "there is no such file")
-        write, kind = writers[file]
-        sent = {**FILE, "Content-Disposition": f'attachment; filename="{name}.{file.rpartition(".")[2]}"'}
-        return Response(await run_in_threadpool(write), media_type=kind, headers=sent)
+
+        def written() -> Response:
+            made = service.answer(caller, id)
+            writers: dict[str, tuple[Callable[[], str], str]] = {
+                "answer.json": (lambda: json_text(made.to_dict(), indent=2), "application/json"),
+                "answer.csv": (lambda: as_csv(made), "text/csv"),
+            }
+            if isinstance(made, StoredReport):
+                writers["report.html"] = (made.to_html, "text/html")
+            if file not in writers:
+                raise Refused(404, "there is no such file")
+            write, kind = writers[file]
+            sent = {**FILE, "Content-Disposition": f'attachment; filename="{name}.{file.rpartition(".")[2]}"'}
+            return Response(write(), media_type=kind, headers=sent)
+
+        return await reading(caller, record, written)
 
     # ------------------------------------------------------------------------------------------------- for the curator
 

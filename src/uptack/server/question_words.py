@@ -49,6 +49,6 @@ WORDS = {
     "hampel_regression": ("robust regression", "Coefficients that outliers in y and in x hardly change."),
     "shortcut_regression": ("regression by blocks", "The median of the fits in random blocks of rows."),
     "kernel_machine": ("kernel machine", "A support vector machine, or logistic or robust regression with a kernel."),
-    "kde": ("kernel density", "A Gaussian kernel density of one to three columns."),
+    "kde": ("kernel density", "A Gaussian kernel density of one column."),
     "fourier_density": ("Fourier density", "The density of one to three columns as a Fourier series."),
 }

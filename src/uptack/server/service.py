@@ -39,7 +39,7 @@ from uptack.release import NoReply, Release
 from uptack.report.profile import DELTA, Profile, profile
 from uptack.report.profile import plan as plan_report
 from uptack.server.config import DatasetConfig, ServerConfig
-from uptack.server.release_store import Record, ReleaseStore, Role, Token
+from uptack.server.release_store import Record, ReleaseStore, Role, State, Token
 from uptack.server.time_slots import TimeSlots
 from uptack.session import Plan, Request, Session
 from uptack.session import open as open_session
@@ -55,9 +55,6 @@ REPORT = "report"
 REPORT_OPTIONS = ("epsilon", "delta", "columns", "title", "correlations", "target")
 """What a request for a report may say."""
 REPORT_KINDS: dict[type, str] = {str: "a text", bool: "true or false", list: "a list of columns"}
-ONLINE = {"kde": ("bandwidth",)}
-"""Options whose answers are functions without a public window. A server stores a curve, so it needs the window."""
-
 MOST_POINTS = 100_000
 """Points of a released function in one question."""
 MOST_ROWS = 1_000_000
@@ -262,7 +259,10 @@ class Service:
         again, and has the same record.
         """
         held = self.dataset(caller, name)
-        written = json.dumps(body, sort_keys=True)
+        try:
+            written = json.dumps(body, sort_keys=True, allow_nan=False)
+        except ValueError:
+            raise InvalidArgument("the request", "of finite numbers", "NaN or an infinite one") from None
         if (known := self.store.by_key(name, caller.analyst, self._check_key(key))) is not None:
             return self._same(known, statistic, written)
         self._admit(name)
@@ -357,12 +357,12 @@ class Service:
             return self.release(caller, id)
         self._admit(record.dataset)
         asker = Caller(record.analyst, "analyst")
-        job = self._job(self.datasets[record.dataset], asker, record.statistic, json.loads(record.request))
+        job = self._job(self.dataset(caller, record.dataset), asker, record.statistic, json.loads(record.request))
         if isinstance(job, NoReply):
             raise Refused(409, "the data set has changed, and is too small for this request now")
         now = time.time()
         if self.store.move(id, "waiting", "running", made=now, due=now + job.slots.last):
-            self._start(replace(record, state="running", made=now), job)
+            self._start(replace(record, state="running", made=now), job, otherwise="waiting")
         return self.release(caller, id)
 
     def close(self) -> None:
@@ -396,8 +396,8 @@ class Service:
         slots = TimeSlots.of(held.rows, columns, held.config.seconds) if self.config.slots else NO_SLOTS
         return ReleaseJob(held, line, plan.total, slots, run)
 
-    def _start(self, record: Record, job: ReleaseJob) -> None:
-        """Compute a release in a thread of its own."""
+    def _start(self, record: Record, job: ReleaseJob, otherwise: State = "refused") -> None:
+        """Compute a release in a thread of its own. `otherwise` is its state if the server shuts down just then."""
 
         done = self._running[record.id] = Future[None]()
 
@@ -417,7 +417,7 @@ class Service:
             self._threads.submit(compute)
         except RuntimeError:  # the server has begun to shut down meanwhile
             del self._running[record.id]
-            self.store.move(record.id, "running", "refused")
+            self.store.move(record.id, "running", otherwise)
             raise Refused(503, "the server is shutting down; ask again later") from None
 
     def _compute(self, record: Record, job: ReleaseJob) -> UnreadTable:
@@ -430,6 +430,9 @@ class Service:
         """
         if time.time() >= record.made + job.slots.last / 2:
             self.store.move(record.id, "running", "withheld")
+            return job.held.public
+        if self.paused(record.dataset):  # since it was admitted
+            self.store.move(record.id, "running", "refused")
             return job.held.public
         public = job.held.public
         try:
@@ -453,10 +456,13 @@ class Service:
         if declaration is None:
             raise Refused(404, "there is no such statistic")
         narrowed, request = read_request(session, declaration, body)
-        for name in ONLINE.get(statistic, ()):
-            if name in request.given:
+        if statistic == "kde":  # a server stores its curve: of one column, in a window that was chosen privately
+            if "bandwidth" in request.given:
                 fix = "It is then chosen privately, together with the window that the server draws the curve in."
-                raise InvalidArgument(name, "left out of a request to a server", "given", fix)
+                raise InvalidArgument("bandwidth", "left out of a request to a server", "given", fix)
+            if len(request.columns) > 1:
+                fix = "Of two or three columns ask for fourier_density."
+                raise InvalidArgument("columns", "one column in a request to a server", len(request.columns), fix)
         public = session.source.size if session.adjacency.size_is_public else 0
         if statistic == "synthetic" and request.given.get("rows", public) > MOST_ROWS:
             raise InvalidArgument("rows", f"given, and at most {MOST_ROWS:,} on a server", request.given.get("rows"))
@@ -509,7 +515,8 @@ def half_width(made: Any) -> float | None:
     """Half the width of the 95% interval of an answer; None where it has none."""
     try:
         low, high = made.interval(0.95)
-        return float(np.mean(np.asarray(high, float) - np.asarray(low, float))) / 2
+        half = float(np.mean(np.asarray(high, float) - np.asarray(low, float))) / 2
+        return half if math.isfinite(half) else None
     except (UptackError, TypeError, ValueError):
         return None
 

@@ -553,3 +553,14 @@ def test_long_answers_are_read_a_few_at_once_and_hold_nothing_up(start, monkeypa
         finally:
             done.set()
         assert first.result().status_code == 200
+
+
+def test_an_analyst_can_not_fill_the_curators_list(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.service.MOST_UNDECIDED", 2)
+    server = start(DatasetConfig("clinic", clinic, 3, approve_above="0.4"))
+    ann, curator = server.signed_in(), server.signed_in("dr", "curator")
+    made = [ann.post(MEDIAN, json=WAIT) for _ in range(3)]
+    assert [one.status_code for one in made] == [202, 202, 429]
+    assert server.signed_in("bob").post(MEDIAN, json=WAIT).status_code == 202
+    curator.post(f"/api/releases/{made[0].json()['id']}/decision", json={"approve": False})
+    assert ann.post(MEDIAN, json=WAIT).status_code == 202

@@ -59,6 +59,8 @@ MOST_POINTS = 100_000
 """Points of a released function in one question."""
 MOST_ROWS = 1_000_000
 """Synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
+MOST_UNDECIDED = 50
+"""Requests of an analyst that wait for the curator. They are free, and the curator's page lists 500 of all analysts."""
 MADE_UP = 5_000
 """Rows of made-up data, at most."""
 PLACES = 4
@@ -271,6 +273,8 @@ class Service:
             return job
         now, threshold = time.time(), held.config.approve_above
         waits = caller.role != "curator" and threshold is not None and job.cost.exact_epsilon > threshold
+        if waits and len(self.store.listed(caller.analyst, "waiting", MOST_UNDECIDED)) == MOST_UNDECIDED:
+            raise Refused(429, f"{MOST_UNDECIDED} of your requests wait for the curator; ask again after a decision")
         mine = Record(
             id=secrets.token_urlsafe(16),
             dataset=name,

@@ -5,6 +5,7 @@ import logging
 import os
 import sqlite3
 import time
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import update
@@ -393,7 +394,7 @@ def test_processes_that_start_together_have_one_secret(server):
 
 def test_a_curator_of_one_data_set_can_not_reach_others(start, clinic):
     server = start(DatasetConfig("clinic", clinic, 3), DatasetConfig("other", clinic, 3))
-    server.signed_in().post(MEDIAN, json=AGE)
+    ann = server.signed_in().post(MEDIAN, json=AGE).json()["id"]
     token, http = server.token("bob"), server.signed_in("dr", "curator", datasets=("other",))
     for datasets in (["*"], ["clinic"], ["other", "clinic"], [["other"]]):
         reply = http.post("/api/tokens", json={"name": "eve", "role": "curator", "datasets": datasets})
@@ -403,12 +404,29 @@ def test_a_curator_of_one_data_set_can_not_reach_others(start, clinic):
     seen = server.http.get("/api/datasets", headers=bearer(made)).json()
     assert [one["name"] for one in seen] == ["other"]
     assert {one["name"] for one in http.get("/api/tokens").json()} == {"dr", "eve"}
+    for one in (http, server.signed_in(datasets=("other",))):
+        assert one.get(f"/api/releases/{ann}").status_code == one.get(f"/releases/{ann}/answer.csv").status_code == 404
+    assert http.post(f"/api/releases/{ann}/decision", json={"approve": False}).status_code == 404
     assert http.delete(f"/api/tokens/{fingerprint(token)}").status_code == 404
     assert server.service.store.token(token) is not None
     metrics = http.get("/metrics").text
     assert 'dataset="other"' in metrics
     assert 'dataset="clinic"' not in metrics
     assert "uptack_releases{" not in metrics
+
+
+def test_a_busy_data_set_hides_no_other(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 3), DatasetConfig("other", clinic, 3, approve_above="0.1"))
+    made = server.signed_in().post(MEDIAN.replace("clinic", "other"), json=AGE).json()["id"]
+    record = server.service.store.release(made)
+    for i in range(500):
+        name = {"id": f"{i}", "key": f"{i}", "dataset": "clinic", "made": record.made + 1 + i}
+        server.service.store.add(replace(record, **name))
+    http = server.signed_in("dr", "curator", datasets=("other",))
+    assert [one["id"] for one in http.get("/api/releases").json()] == [made]
+    assert 'uptack_releases{state="waiting"} 1' in http.get("/metrics").text
+    assert made in server.signed_in(datasets=("other",)).get("/releases").text
+    assert http.get("/curator").text.count(f"/curator/decisions/{made}") == 1
 
 
 def near(start, clinic, **options):

@@ -296,7 +296,7 @@ def add_api(
         whose = None if caller.role == "curator" else caller.name
 
         def read() -> Response:
-            return as_json([one.to_dict() for one in service.store.listed(whose) if caller.sees(one.dataset)])
+            return as_json([one.to_dict() for one in service.store.listed(whose, datasets=caller.datasets)])
 
         return await run_in_threadpool(read)
 

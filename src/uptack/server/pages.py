@@ -349,9 +349,10 @@ def add_pages(
 
     @page("GET", "/releases")
     async def my_releases(request: HttpRequest) -> Response:
-        visit = access.visit(request)
-        found = await run_in_threadpool(service.store.listed, visit.caller.analyst)
-        return render("releases", visit, releases=[one for one in found if visit.caller.sees(one.dataset)])
+        visit, store = access.visit(request), service.store
+        whose, datasets = visit.caller.analyst, visit.caller.datasets
+        found = await run_in_threadpool(lambda: store.listed(whose, datasets=datasets))
+        return render("releases", visit, releases=found)
 
     @page("GET", "/releases/{id}")
     async def one_release(request: HttpRequest, id: str) -> Response:
@@ -414,8 +415,8 @@ def add_pages(
         """The curator's page, with what was typed if a form of it was wrong, or with a token that was just issued."""
         caller = access.check_curator(visit)
         seen = [name for name in service.datasets if caller.sees(name)]
-        found = [one for one in service.store.listed() if caller.sees(one.dataset)]
-        waiting = [one for one in service.store.listed(state="waiting") if caller.sees(one.dataset)]
+        found = service.store.listed(datasets=caller.datasets)
+        waiting = service.store.listed(state="waiting", datasets=caller.datasets)
         status, text = (200, "") if error is None else described(error)
         held = {name: values[0] for name, values in (typed or {}).items() if values}
         return render(

@@ -24,6 +24,7 @@ import json
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -218,13 +219,20 @@ class ReleaseStore:
         """A record. One that is running after its last slot is withheld."""
         return next(iter(self._releases(releases.c.id == id)), None)
 
-    def listed(self, analyst: str | None = None, state: State | None = None, limit: int = 500) -> list[Record]:
-        """Records, the latest first: of one analyst, in one state.
+    def listed(
+        self,
+        analyst: str | None = None,
+        state: State | None = None,
+        limit: int = 500,
+        datasets: Sequence[str] = ("*",),
+    ) -> list[Record]:
+        """Records, the latest first: of one analyst, in one state, of these data sets; "*" is all that there are.
 
         What became of a release is not seen before its time slot ends.
         """
         conditions = [] if analyst is None else [releases.c.analyst == analyst]
         conditions += [] if state is None else [releases.c.state == state]
+        conditions += [] if "*" in datasets else [releases.c.dataset.in_(datasets)]
         return self._releases(*conditions, limit=limit, answers=False)
 
     def _releases(self, *conditions: Any, limit: int = 1, answers: bool = True) -> list[Record]:

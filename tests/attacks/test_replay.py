@@ -17,7 +17,7 @@ from uptack.audit.hostile_tables import RETYPED
 from uptack.audit.planting import owner_of, patched
 from uptack.audit.price import CoupledTape
 from uptack.audit.replay import TapeEntropy, differences, observe
-from uptack.audit.scenario import Shown
+from uptack.audit.scenario import SessionCall
 from uptack.registry import declared
 
 SOME = list(catalogue().values())[::29]
@@ -138,7 +138,7 @@ LEAKS = {
     "an order": (lambda data: answer({"a": 1, "b": 1} if data else {"b": 1, "a": 1}), "labels"),
     "a reply": (lambda data: answer(1) if data else ut.median([1.0], epsilon=1), "a reply"),
     "a look": (lambda data: answer(Decimal("1.0") if data else Decimal("1.00")), "equal values"),
-    "a session": (lambda data: Shown(lambda: None, lambda: data), "shown"),
+    "a session": (lambda data: SessionCall(lambda: None, lambda: data), "session"),
 }
 
 

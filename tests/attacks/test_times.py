@@ -7,7 +7,7 @@ import pytest
 import uptack as ut
 from uptack.audit import hostile_tables
 from uptack.audit.catalogue import catalogue
-from uptack.audit.neighbours import ended
+from uptack.audit.neighbours import with_last
 from uptack.audit.replay import observe, replay
 from uptack.audit.scenario import COUNTED, Scenario
 
@@ -51,7 +51,7 @@ def test_what_is_said_of_a_wrong_column_is_the_types():
     """A row that is a time among objects, or is none, changes nothing of what is said."""
     days = np.array([np.datetime64("2024-01-01")] * 50).astype(object)
     for other in (None, "2024-01-01", pd.Timestamp("2024-01-01", tz="UTC"), 5, np.datetime64("NaT")):
-        one, two = (observe(lambda x=x: ut.median(x, epsilon=1)) for x in (days, ended(days, other)))
+        one, two = (observe(lambda x=x: ut.median(x, epsilon=1)) for x in (days, with_last(days, other)))
         assert one.error == two.error
 
 

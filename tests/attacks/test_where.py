@@ -6,7 +6,7 @@ import pytest
 import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE
 from uptack.audit.replay import TapeEntropy, differences, flaws, observe
-from uptack.audit.scenario import Shown
+from uptack.audit.scenario import SessionCall
 from uptack.session import Request
 from uptack.table.memory.table import MemoryTable
 
@@ -77,7 +77,7 @@ def seen(row, request, given, person, adjacency):
     def show():
         return part.describe(), str(part.plan([request])), str(session.spent), part.line(request), repr(part.source)
 
-    return observe(lambda: Shown(lambda: part.run(request), show))
+    return observe(lambda: SessionCall(lambda: part.run(request), show))
 
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=str)

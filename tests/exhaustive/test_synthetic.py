@@ -10,7 +10,7 @@ from flint import arb, ctx
 
 import uptack as ut
 from uptack.account import AssumptionFailed, observed_by
-from uptack.audit.price import CoupledTape, Recorder, look
+from uptack.audit.price import CoupledTape, Recorder, fingerprint
 from uptack.exact import ball, upper
 from uptack.noise import IntegerGaussian
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, cost
@@ -152,7 +152,7 @@ def check(one, other, seed, **options):
     made, again = run(one, tape, first, **options), run(other, tape, second, **options)
     assert not second.diverged
     assert len(first.draws) == len(second.draws)
-    assert look(made) == look(again), "something reached the rows past the mechanisms"
+    assert fingerprint(made) == fingerprint(again), "something reached the rows past the mechanisms"
     costs = [exact_cost(*both) for both in zip(first.draws, second.draws, strict=True)]
     rho, failure = sum(rho for rho, _ in costs), sum(failure for _, failure in costs)
     whole = made.loss

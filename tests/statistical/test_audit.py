@@ -14,7 +14,7 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
 from uptack.audit.audit_run import trace
-from uptack.audit.draws import draws, sampled
+from uptack.audit.draws import draws, sample
 from uptack.audit.edge_scenarios import edge_scenarios
 from uptack.audit.planted_faults import FAULTS, SAMPLERS
 from uptack.noise import IntegerLaplace, SeededEntropy
@@ -105,8 +105,8 @@ def test_a_sampler_shows_no_more_than_its_price(name):
 @pytest.mark.parametrize("name", ["count", "median, drawn"])
 def test_draws_have_power_on_what_is_right(name):
     """They find a good part of the price, so that a sampler with twice the loss would not pass."""
-    (found,) = sampled(DRAWN[name], DRAWN[name].pairs()[""], count=4000)
-    assert 0.2 * found.price < found.shown <= found.price
+    (found,) = sample(DRAWN[name], DRAWN[name].pairs()[""], count=4000)
+    assert 0.2 * found.price < found.bound <= found.price
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in SAMPLERS[::3]])

@@ -13,10 +13,9 @@ from flint import arb, ctx
 import uptack as ut
 from uptack import audit
 from uptack.audit import hostile, least_epsilon
-from uptack.audit.audit_report import Audit, Finding
-from uptack.audit.audit_run import digest, examine, run, tasks
-from uptack.audit.exact_laws import broken_laws, chosen, exact_laws, inverse, passed, shifted, together
-from uptack.audit.neighbours import changed, fewer, peopled, two_values
+from uptack.audit.audit_run import Audit, Finding, digest, examine, main, run, tasks
+from uptack.audit.exact_laws import broken_laws, choice_cells, exact_laws, inverse_cells, joint_cells, noise_cells, reply_cells
+from uptack.audit.neighbours import change_rows, person_pairs, removals, two_values
 from uptack.audit.privacy_bounds import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
 from uptack.audit.scenario import Scenario
 from uptack.exact import ball
@@ -46,13 +45,13 @@ def test_hostile_columns_are_neighbours(relation):
 
 def test_pairs_that_differ_in_their_last_row_become_other_pairs():
     d, e = {"x": np.arange(5), "y": [0, 1, 2, 3, 4]}, {"x": np.append(np.arange(4), 9), "y": [0, 1, 2, 3, 9]}
-    there, gone = fewer({"": (d, e)})[""]
+    there, gone = removals({"": (d, e)})[""]
     assert there is e
     assert (gone["x"].tolist(), gone["y"]) == ([0, 1, 2, 3], [0, 1, 2, 3])
-    (many, ids), (once, others) = peopled({"": (d, e)})[""]
+    (many, ids), (once, others) = person_pairs({"": (d, e)})[""]
     assert (many["y"], once["x"].tolist()) == ([0, 1, 2, 3, 4, 4, 4, 4], [0, 1, 2, 3, 9])
     assert (ids.tolist(), others.tolist()) == ([0, 0, 1, 1, 5, 5, 5, 5], [0, 0, 1, 1, 5])
-    (_, here), (_, rest) = peopled({"": (d, e)}, secret=True)[""]
+    (_, here), (_, rest) = person_pairs({"": (d, e)}, secret=True)[""]
     assert (len(here), len(rest)) == (8, 4)
 
 
@@ -64,7 +63,7 @@ def test_an_order_statistic_jumps_where_it_is_aimed_at():
 
 def test_neighbours_refuse_what_a_person_does_not_own():
     with pytest.raises(ut.InvalidArgument, match="rows must be at most 1"):
-        changed(np.zeros(5), slice(0, 2), 1.0)
+        change_rows(np.zeros(5), slice(0, 2), 1.0)
     with pytest.raises(ut.InvalidArgument, match="lower"):
         two_values(5, 1, SUBSTITUTE.per_person(2))
 
@@ -123,7 +122,7 @@ def test_the_score_sees_what_no_single_column_shows():
 
 @pytest.mark.parametrize(("scale", "shift"), [(1, 1), (2, 1), (4, 3)])
 def test_the_least_epsilon_of_laplace_noise(scale, shift):
-    assert least_epsilon(lambda: shifted(IntegerLaplace(scale), shift)) == pytest.approx(shift / scale, rel=1e-12)
+    assert least_epsilon(lambda: noise_cells(IntegerLaplace(scale), shift)) == pytest.approx(shift / scale, rel=1e-12)
 
 
 def test_delta_buys_epsilon():
@@ -141,14 +140,14 @@ def test_the_gaussian_law_is_where_its_multiplier_puts_it():
     variance = ut.privacy.gaussian_noise_multiplier(1, Fraction(1, 100)) ** 2 * 400
 
     def cells():
-        return shifted(IntegerGaussian(variance), 20, 500)
+        return noise_cells(IntegerGaussian(variance), 20, 500)
 
     assert least_epsilon(cells, Fraction(1, 100)) == pytest.approx(1, abs=1e-3)
 
 
 def test_independent_answers_add_up():
-    each = [lambda s=s: shifted(IntegerLaplace(s), 1, 10) for s in (1, 2)]
-    assert least_epsilon(lambda: together(*each)) == pytest.approx(1.5)
+    each = [lambda s=s: noise_cells(IntegerLaplace(s), 1, 10) for s in (1, 2)]
+    assert least_epsilon(lambda: joint_cells(*each)) == pytest.approx(1.5)
 
 
 def test_the_law_of_the_inverse_engine_is_that_of_its_scores():
@@ -167,17 +166,17 @@ def test_the_law_of_the_inverse_engine_is_that_of_its_scores():
     d, e = map(law, shells)
     worst = max(max(p / q, q / p) for p, q in zip(d, e, strict=True))
     with ctx.workprec(128):
-        cells = inverse(*shells, rho)
+        cells = inverse_cells(*shells, rho)
         assert float(sum(p for p, _ in cells)) == pytest.approx(1)
         assert float(sum(q for _, q in cells)) == pytest.approx(1)
-    assert least_epsilon(lambda: inverse(*shells, rho)) == pytest.approx(math.log(worst))
+    assert least_epsilon(lambda: inverse_cells(*shells, rho)) == pytest.approx(math.log(worst))
 
 
 def test_choices_have_their_laws():
-    p, q = zip(*chosen([2, 1], [1, 1], Fraction(1), flips=False), strict=True)
+    p, q = zip(*choice_cells([2, 1], [1, 1], Fraction(1), flips=False), strict=True)
     assert [float(v) for v in p] == pytest.approx([1 / (1 + math.exp(-1)), 1 / (1 + math.exp(1))])
     assert [float(v) for v in q] == pytest.approx([0.5, 0.5])
-    p, _ = zip(*chosen([2, 1], [1, 1], Fraction(1), flips=True), strict=True)
+    p, _ = zip(*choice_cells([2, 1], [1, 1], Fraction(1), flips=True), strict=True)
     assert float(p[1]) == pytest.approx(math.exp(-1) / 2)
 
 
@@ -193,7 +192,7 @@ def test_printed_constants_that_are_wrong_are_found(law):
 
 
 def test_another_value_that_passes_too_often_is_found():
-    cells = [lambda p=p: passed(ball(p), ball(p), same=False) for p in (Fraction(1, 10), Fraction(1, 30))]
+    cells = [lambda p=p: reply_cells(ball(p), ball(p), same=False) for p in (Fraction(1, 10), Fraction(1, 30))]
     assert [least_epsilon(c, Fraction(1, 20)) for c in cells] == [math.inf, 0]
 
 
@@ -209,7 +208,7 @@ def test_all_checks_of_a_scenario():
     found = examine(Scenario("count", count, lambda: pairs, function="uptack.count", draws=200))
     assert (found.pairs, found.reached) == (2, 2.0)
     assert {(check, pair) for check, pair, _ in found.problems} == {("price", "two rows")}
-    assert [(name, price, draws) for name, price, _, draws in found.drawn] == [
+    assert [(name, price, draws) for name, price, _, draws in found.samples] == [
         ("GridMechanism", 1.0, 200), ("GridMechanism", 2.0, 200),
     ]  # fmt: skip
 
@@ -241,8 +240,8 @@ def test_an_audit_fails_where_any_part_does():
 
 
 def test_an_audit_in_every_form():
-    assert "uptack.median  1          2      100%" in FINE.table()
-    assert "scenario  1      3" in FINE.table()
+    assert "uptack.median  1          2      100%" in str(FINE)
+    assert "scenario  1      3" in str(FINE)
     assert "| a fault | price | a sign |" in FINE.to_markdown()
     assert json.loads(json.dumps(FINE.to_dict()))["ok"]
 
@@ -273,12 +272,12 @@ def test_processes_make_no_difference():
 
 def test_the_command(tmp_path, capsys):
     plain, table = tmp_path / "audit.json", tmp_path / "audit.md"
-    assert audit.main(["--only", "Hampel: n", "--workers", "1", "--json", str(plain), "--markdown", str(table)]) == 0
+    assert main(["--only", "Hampel: n", "--workers", "1", "--json", str(plain), "--markdown", str(table)]) == 0
     assert "2 of 2 planted faults found (2 by price)" in capsys.readouterr().out
     assert json.loads(plain.read_text())["ok"]
     assert "| Hampel: noise ÷ 1000 | price |" in table.read_text()
     with pytest.raises(SystemExit):
-        audit.main(["--only", "no such case"])
+        main(["--only", "no such case"])
 
 
 def test_tasks_have_names_of_their_own():

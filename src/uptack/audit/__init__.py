@@ -1,6 +1,5 @@
 """Audits: every release on hostile neighbours, by replay, by price and by draws."""
 
-from uptack.audit.audit_report import main
 from uptack.audit.draws import draws
 from uptack.audit.exact_laws import ExactLaw, least_epsilon
 from uptack.audit.neighbours import hostile
@@ -17,7 +16,6 @@ __all__ = [
     "epsilon_lower_bound",
     "hostile",
     "least_epsilon",
-    "main",
     "price",
     "prices",
     "replay",

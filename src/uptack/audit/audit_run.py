@@ -1,41 +1,149 @@
-"""A whole audit: all checks of every scenario, exact laws and planted faults, over processes; it can be resumed.
+"""A whole audit: all checks of every scenario, exact laws and planted faults, as a command and as a report.
 
-Every scenario, law and fault is a task of its own. Each result is appended to a file, with a digest of the code. A run
-that has the same digest resumes where the other one stopped.
+Every scenario, law and fault is a task of its own, and tasks run in several processes. Each result is appended to a
+file, with a digest of the code. A run that has the same digest resumes where the other one stopped.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import hashlib
 import io
 import json
 import os
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from copy import deepcopy
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import uptack
 from uptack import checks
-from uptack.audit.audit_report import Audit, Finding
 from uptack.audit.catalogue import catalogue, release_functions, uncovered
-from uptack.audit.draws import draws, refuted, sampled
+from uptack.audit.draws import draws, sample, violations
 from uptack.audit.exact_laws import ExactLaw, exact_laws
 from uptack.audit.hostile_tables import RETYPED
 from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.audit.price import price, prices
 from uptack.audit.replay import replay
 from uptack.audit.scenario import Scenario
+from uptack.display.tabular import aligned
 from uptack.progress import track
 
+CHECKS = ("price", "replay", "draws", "exact")
 BATCH = 8
 """Tasks that a process is given at a time."""
 SEEDS = range(3)
 """Tapes that a fault is looked for on: a test that passes by chance hides what comes after it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One scenario, exact law or planted fault (`kind`): its problems as (check, pair, text). A fault must have one.
+
+    Of a scenario also the number of pairs, the largest part of its claim that was reached, and for each mechanism that
+    was drawn its name, its price, the ε that draws show, and their number. `error` says why a check could not be made.
+    `seconds` are of processor time.
+    """
+
+    kind: str
+    name: str
+    problems: Sequence[Sequence[str]] = ()
+    function: str = ""
+    pairs: int = 0
+    reached: float = 0.0
+    samples: Sequence[Sequence[Any]] = ()
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        """Whether it is as it should be: a fault with problems, anything else without."""
+        return not self.error and bool(self.problems) == (self.kind == "fault")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All findings. `missing` are release functions and options that no scenario has."""
+
+    findings: tuple[Finding, ...]
+    functions: int
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing of ours is broken, all faults are found, and everything is covered."""
+        return not self.missing and all(one.good for one in self.findings)
+
+    def of(self, kind: str) -> list[Finding]:
+        """The findings of a kind."""
+        return [one for one in self.findings if one.kind == kind]
+
+    def tables(self) -> list[list[tuple[str, ...]]]:
+        """Functions, mechanisms that were drawn, planted faults and processor time, as rows of texts below a head."""
+        functions: dict[str, list[Finding]] = {}
+        for one in sorted(self.of("scenario"), key=lambda one: one.function):
+            functions.setdefault(one.function, []).append(one)
+        signs = [(one, one.problems[0] if one.problems else ("MISSED", "", "")) for one in self.of("fault")]
+        kinds = [(kind, self.of(kind)) for kind in ("scenario", "law", "fault") if self.of(kind)]
+        tables: list[list[tuple[str, ...]]] = [
+            [("function", "scenarios", "pairs", "claim reached"),
+             *((path, f"{len(made):,}", f"{sum(one.pairs for one in made):,}", f"{max(m.reached for m in made):.0%}")
+               for path, made in functions.items())],
+            [("scenario", "mechanism", "price", "ε that draws show", "draws"),
+             *((one.name, m, f"{p:.3g}", f"{e:.3g}", f"{n:,}") for one in self.findings for m, p, e, n in one.samples)],
+            [("planted fault", "found by", "sign"),
+             *((one.name, check, sign[:160].replace("|", "¦")) for one, (check, _, sign) in signs)],
+            [("part", "tasks", "processor seconds"),
+             *((kind, f"{len(made):,}", f"{sum(one.seconds for one in made):.0f}") for kind, made in kinds)],
+        ]  # fmt: skip
+        return [rows for rows in tables if rows[1:]]
+
+    def summary(self) -> str:
+        """One line."""
+        scenarios, laws, faults = (self.of(kind) for kind in ("scenario", "law", "fault"))
+        by = Counter(fault.problems[0][0] for fault in faults if fault.problems)
+        each = ", ".join(f"{by[check]} by {check}" for check in CHECKS if by[check])
+        return (
+            f"{sum(one.good for one in scenarios):,} of {len(scenarios):,} scenarios "
+            f"({sum(one.pairs for one in scenarios):,} pairs of neighbours) and {sum(one.good for one in laws)} of "
+            f"{len(laws)} exact laws hold; {sum(by.values())} of {len(faults)} planted faults found ({each}); "
+            f"{self.functions} release functions, {len(self.missing)} functions or options not covered"
+        )
+
+    def failures(self) -> Iterator[str]:
+        """A line for whatever is not as it should be. Faults that were missed are in their table."""
+        for one in self.findings:
+            if one.error:
+                yield f"NOT CHECKED {one.name}: {one.error}"
+            if one.kind != "fault":
+                yield from (f"BROKEN {one.name}: {pair}: {check}: {text}" for check, pair, text in one.problems)
+        yield from (f"NOT COVERED {name}" for name in self.missing)
+
+    def __str__(self) -> str:
+        parts = [*map(aligned, self.tables()), list(self.failures()), [self.summary()]]
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+    def to_markdown(self) -> str:
+        """The same as Markdown."""
+        parts = [["| " + " | ".join(row) + " |" for row in rows] for rows in self.tables()]
+        for lines, rows in zip(parts, self.tables(), strict=True):
+            lines.insert(1, "|" + "---|" * len(rows[0]))
+        parts += [[f"- {line}" for line in self.failures()], [f"{self.summary()}."]]
+        return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
+
+
+# ------------------------------------------------------------------------------------------------------------ the tasks
 
 
 def examine(scenario: Scenario) -> Finding:
@@ -45,14 +153,14 @@ def examine(scenario: Scenario) -> Finding:
     pairs = scenario.pairs()
     for name, pair in pairs.items():
         problems += [("replay", name, text) for text in replay(scenario, pair)]
-        found = prices(scenario, pair)
-        refused += [found.error] if found.error else []
+        costs = prices(scenario, pair)
+        refused += [costs.error] if costs.error else []
         if scenario.priced and (name not in RETYPED or scenario.name.startswith("session: ")):
-            problems += [("price", name, text) for text in found.problems]
-            claims.append(found.total / found.claimed if found.claimed else 0.0)
+            problems += [("price", name, text) for text in costs.problems]
+            claims.append(costs.total / costs.claimed if costs.claimed else 0.0)
         if scenario.draws:
-            samples += (here := sampled(scenario, pair))
-            problems += [("draws", name, text) for text in refuted(here)]
+            samples += (here := sample(scenario, pair))
+            problems += [("draws", name, text) for text in violations(here)]
     if len(refused) == len(pairs) and not scenario.name.endswith("on containers"):  # many are no numbers
         problems.append(("replay", "all pairs", f"nothing is audited, since all are refused: {refused[0][:200]}"))
     return Finding("scenario", scenario.name, problems, scenario.function, len(pairs), max(claims), samples)
@@ -87,53 +195,48 @@ def subject(fault: PlantedFault) -> Scenario | ExactLaw:
     return catalogue().get(fault.scenario) or _laws()[fault.scenario]
 
 
-# ------------------------------------------------------------------------------------------------------------ all tasks
-
-
 @cache
 def _laws() -> dict[str, ExactLaw]:
     return {law.name: law for law in exact_laws()}
 
 
 @cache
-def _todo() -> dict[str, Callable[[], Finding]]:
-    made: dict[str, Callable[[], Finding]] = {f"scenario {n}": partial(examine, one) for n, one in catalogue().items()}
-    made |= {f"law {name}": partial(prove, law) for name, law in _laws().items()}
-    return made | {f"fault {fault.name}": partial(trace, fault) for fault in FAULTS}
+def _actions() -> dict[str, Callable[[], Finding]]:
+    scenarios = {f"scenario {name}": partial(examine, one) for name, one in catalogue().items()}
+    laws = {f"law {name}": partial(prove, law) for name, law in _laws().items()}
+    return {**scenarios, **laws, **{f"fault {fault.name}": partial(trace, fault) for fault in FAULTS}}
 
 
 def tasks(only: str | None = None) -> list[str]:
     """The names of all tasks, or of those with a text in them: "scenario median", "law count", "fault a note"."""
-    return [task for task in _todo() if only is None or only in task]
+    return [task for task in _actions() if only is None or only in task]
 
 
-def done(batch: Sequence[str]) -> dict[str, Finding]:
+def perform(batch: Sequence[str]) -> dict[str, Finding]:
     """Do some tasks."""
-    made = {}
+    findings = {}
     for task in batch:
-        start = _processor_time()
+        start = sum(os.times()[:4])  # of this process and those that it has waited for
         kind, _, name = task.partition(" ")
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # some functions print a plan, which is public
-                found = _todo()[task]()
+                finding = _actions()[task]()
         except Exception as error:  # such as a fault whose path is gone
-            found = Finding(kind, name, error=f"{type(error).__name__}: {error}")
-        made[task] = replace(found, seconds=round(_processor_time() - start, 2))
-    return made
+            finding = Finding(kind, name, error=f"{type(error).__name__}: {error}")
+        findings[task] = replace(finding, seconds=round(sum(os.times()[:4]) - start, 2))
+    return findings
 
 
-def _processor_time() -> float:
-    """Of this process and those that it has waited for."""
-    return sum(os.times()[:4])
+# -------------------------------------------------------------------------------------------------------------- the run
 
 
 @cache
 def digest() -> str:
     """A digest of the code of this package: results of other code are none of this one."""
-    root, found = Path(uptack.__file__).parent, hashlib.sha256()
+    root, code = Path(uptack.__file__).parent, hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        code.update(path.read_bytes())
+    return code.hexdigest()
 
 
 def run(
@@ -141,12 +244,12 @@ def run(
 ) -> Audit:
     """Audit everything, or what has a text in its name. `workers` is a number of processes; all cores by default."""
     processes = checks.integer("workers", os.cpu_count() or 1 if workers is None else workers, least=1)
-    names, known = tasks(only), _load(state)
-    left = [name for name in names if name not in known]
+    names, findings = tasks(only), _earlier(state)
+    left = [name for name in names if name not in findings]
     count = -(-len(left) // BATCH)
     batches = [left[i::count] for i in range(count)]
-    for batch in track(_made(batches, processes), "audit", show=progress, total=count):
-        known |= batch
+    for batch in track(_results(batches, processes), "audit", show=progress, total=count):
+        findings |= batch
         if state is not None:
             with state.open("a") as file:
                 file.writelines(
@@ -154,15 +257,15 @@ def run(
                     for task, one in batch.items()
                 )
     missing = tuple(uncovered(catalogue().values())) if only is None else ()
-    return Audit(tuple(known[name] for name in names), len(release_functions()), missing)
+    return Audit(tuple(findings[name] for name in names), len(release_functions()), missing)
 
 
-def _made(batches: Sequence[Sequence[str]], processes: int) -> Iterator[dict[str, Finding]]:
+def _results(batches: Sequence[Sequence[str]], processes: int) -> Iterator[dict[str, Finding]]:
     if processes == 1 or len(batches) < 2:
-        yield from map(done, batches)
+        yield from map(perform, batches)
         return
     with ProcessPoolExecutor(processes, get_context("spawn")) as pool:  # polars does not survive a fork
-        futures = [pool.submit(done, batch) for batch in batches]
+        futures = [pool.submit(perform, batch) for batch in batches]
         try:
             for future in as_completed(futures):
                 yield future.result()
@@ -170,13 +273,33 @@ def _made(batches: Sequence[Sequence[str]], processes: int) -> Iterator[dict[str
             pool.shutdown(cancel_futures=True)
 
 
-def _load(state: Path | None) -> dict[str, Finding]:
+def _earlier(state: Path | None) -> dict[str, Finding]:
     """What earlier runs of the same code have done. A line that was cut off is none."""
-    known: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for line in [] if state is None or not state.exists() else state.read_text().splitlines():
         with contextlib.suppress(json.JSONDecodeError):
-            held = json.loads(line)
-            if held.pop("code") == digest():
-                task = held.pop("task")
-                known[task] = Finding(**held)
-    return known
+            entry = json.loads(line)
+            if entry.pop("code") == digest():
+                task = entry.pop("task")
+                findings[task] = Finding(**entry)
+    return findings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Audit everything and print the report; 1 if anything is broken, missed or not covered, else 0."""
+    parser = argparse.ArgumentParser(prog="uptack audit", description="Replay, price and draws of every release.")
+    parser.add_argument("--only", metavar="NAME", help="scenarios, laws and faults with this in their names")
+    parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="write down what is done, and resume from there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
+    options = parser.parse_args(argv)
+    if not tasks(options.only):
+        parser.error(f"nothing has {options.only!r} in its name")
+    audit = run(options.only, workers=options.workers, state=options.state)
+    if options.json:
+        options.json.write_text(json.dumps(audit.to_dict(), indent=2, ensure_ascii=False))
+    if options.markdown:
+        options.markdown.write_text(audit.to_markdown())
+    sys.stdout.write(f"{audit}\n")
+    return 0 if audit.ok else 1

@@ -9,15 +9,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from uptack import session as sessions
 from uptack.audit.planting import owner_of
-from uptack.audit.scenario import PersonRows, Shown
+from uptack.audit.scenario import PersonRows, SessionCall
 from uptack.errors import UptackError
 from uptack.ledger import Ledger
 from uptack.noise import Entropy
@@ -28,29 +27,11 @@ from uptack.report import report
 from uptack.session.requests import Request
 
 POINTS = np.array([0.5, 3.0, 8.5])
+BUDGET = 100_000
+MEDIAN = Request("median", "x", epsilon=20)
+MEAN = Request("mean", "x", epsilon=1, missing="low")
 Options = Mapping[str, Any]
 Call = Callable[[Any, Entropy], Any]
-Caller = Callable[..., Any]
-
-
-def call_of(path: str, options: Options) -> Call:
-    """A call of what a path names, with these options; `by` and `order` stand for columns of the data."""
-    name = path.rpartition(".")[2]
-    how = _by if options.get("by") else _formula if "formula" in options else CALLERS.get(name, _plain)
-    design = name in declared() and getattr(declared()[name].reads, "shape", "") == "design"
-
-    def call(data: Any, entropy: Entropy) -> Any:
-        given = {**options, "entropy": entropy}
-        if given.pop("by", None) and design:  # all rows are in one group
-            given["groups"] = ["a"] if given["groups"] else None
-        if isinstance(data, PersonRows):
-            given |= {"person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in given else {})
-            data = data.rows
-        if options.get("by") and design:
-            data = (*data, ["a"] * len(data[1]))
-        return how(resolve(path), data, given)
-
-    return call
 
 
 def resolve(path: str) -> Any:
@@ -59,15 +40,35 @@ def resolve(path: str) -> Any:
     return getattr(owner, name)
 
 
+def call_of(path: str, options: Options) -> Call:
+    """A call of what a path names, with these options; `by` and `order` stand for columns of the data."""
+    name = path.rpartition(".")[2]
+    how = _by if options.get("by") else _formula if "formula" in options else CALLERS.get(name, _plain)
+    reads = declared()[name].reads if name in declared() else None
+    one_group = bool(options.get("by")) and getattr(reads, "shape", "") == "design"  # all rows are in one group
+
+    def call(data: Any, entropy: Entropy) -> Any:
+        keywords = {key: value for key, value in options.items() if key != "by"} | {"entropy": entropy}
+        if isinstance(data, PersonRows):
+            keywords |= {"person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in keywords else {})
+            data = data.rows
+        if one_group:
+            data = (*data, ["a"] * len(data[1]))
+            keywords["groups"] = ["a"] if keywords["groups"] else None
+        return how(resolve(path), data, keywords)
+
+    return call
+
+
 def _plain(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """f(data, ...), or f(X, y, ...), and what a reader asks of the result: its interval, values of a function."""
-    made = function(*(data if isinstance(data, tuple) else (data,)), **options)
-    if isinstance(made, Release) and hasattr(made.value, "at"):
+    answer = function(*(data if isinstance(data, tuple) else (data,)), **options)
+    if isinstance(answer, Release) and hasattr(answer.value, "at"):
         table = data[0] if isinstance(data, tuple) else data
-        made.value.at(POINTS if np.ndim(table) < 2 else np.column_stack([POINTS] * np.shape(table)[1]))
-    elif isinstance(made, Release) and made.noise is not None and "interval" not in options:
-        made.interval(0.9)
-    return made
+        answer.value.at(POINTS if np.ndim(table) < 2 else np.column_stack([POINTS] * np.shape(table)[1]))
+    elif isinstance(answer, Release) and answer.noise is not None and "interval" not in options:
+        answer.interval(0.9)
+    return answer
 
 
 def _by(function: Any, data: Any, options: dict[str, Any]) -> Any:
@@ -85,66 +86,55 @@ def _formula(function: Any, data: Any, options: dict[str, Any]) -> Any:
     return function({"x": x[:, 0], "y": y, "kind": kinds}, **options)
 
 
-def _classes(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    """Two classes: whether y is above 0. A row without a number has no class."""
-    x, y = data
-    return function(x, np.where(np.isnan(y), np.nan, y > 0), **options)
-
-
-def _process(function: Any, data: Any, options: dict[str, Any]) -> Any:
+def _bumps(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """A mean of bumps around the rows, released as a function, and its values at some points."""
 
-    def bumps(where: Any) -> Any:
+    def mean_bump(where: Any) -> Any:
         with np.errstate(all="ignore"):  # a user's own function must see to its own warnings
             return np.exp(-2 * (where - np.asarray(data)[None, :]) ** 2).mean(axis=1)
 
-    made = function(bumps, **options)
-    made.value.at(POINTS)
-    return made
+    answer = function(mean_bump, **options)
+    answer.value.at(POINTS)
+    return answer
 
 
 def _spectral(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """The coordinates of a mean embedding."""
     basis = options["basis"]
     sized = {"sensitivity": basis.sensitivity(len(data)), "error": 0, **options}
-    made = function(basis.mean(np.asarray(data)[:, None]), **sized)
-    made.value.at(POINTS)
-    return made
+    answer = function(basis.mean(np.asarray(data)[:, None]), **sized)
+    answer.value.at(POINTS)
+    return answer
 
 
-def _apart(a: Any, b: Any) -> Any:
-    return np.abs(a - b)
+def _first(name: str) -> Callable[..., Any]:
+    """What is first in a call is among the options: a function of the rows."""
+    return lambda f, data, options: f(options.pop(name), data, **options)
 
 
-def _tabled(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    """A draw from a table of probabilities: the number of ones, or a number."""
-    true = int(data) if np.ndim(data) == 0 else int(np.count_nonzero(data == 1) % 8)
-    return function(options.pop("mechanism"), true, **options)
-
-
-CALLERS: dict[str, Caller] = {
-    "logistic_regression": _classes,
-    **dict.fromkeys(("S", "M", "TM"), lambda f, data, given: f(data, **{**given, "n": len(data)})),
-    **dict.fromkeys(("exponential", "report_noisy_max"), lambda f, data, given: f(range(len(data)), data, **given)),
-    **dict.fromkeys(
-        ("subsample_aggregate", "stable_value", "A_samp"), lambda f, x, given: f(given.pop("f"), x, **given)
-    ),
-    "A_dist": lambda f, data, given: f(given.pop("g"), data, **given),
-    "per_group": lambda f, data, given: f(resolve(given.pop("f")), *data, **given),
-    "release_function": _process,
+CALLERS: dict[str, Callable[..., Any]] = {
+    # two classes: whether y is above 0; a row without a number has no class
+    "logistic_regression": lambda f, xy, options: f(xy[0], np.where(np.isnan(xy[1]), np.nan, xy[1] > 0), **options),
+    **dict.fromkeys(("S", "M", "TM"), lambda f, data, options: f(data, **{**options, "n": len(data)})),
+    **dict.fromkeys(("exponential", "report_noisy_max"), lambda f, data, options: f(range(len(data)), data, **options)),
+    **dict.fromkeys(("subsample_aggregate", "stable_value", "A_samp"), _first("f")),
+    "A_dist": _first("g"),
+    "per_group": lambda f, data, options: f(resolve(options.pop("f")), *data, **options),
+    "release_function": _bumps,
     "release_spectral": _spectral,
-    "release": _tabled,
-    "random_sparse_histogram": lambda f, x, given: f(np.bincount(x[(x >= 0) & (x < 5)], minlength=5), **given),
-    "sensitivity_analysis": lambda f, x, given: f(np.mean, _apart, np.nan_to_num(x).clip(0, 9), **given),
+    # a draw from a table of probabilities: the number of ones, or a number
+    "release": lambda f, data, options: f(
+        options.pop("mechanism"), int(data if np.ndim(data) == 0 else np.count_nonzero(data == 1) % 8), **options
+    ),
+    "random_sparse_histogram": lambda f, x, options: f(np.bincount(x[(x >= 0) & (x < 5)], minlength=5), **options),
+    "sensitivity_analysis": lambda f, x, options: f(
+        np.mean, lambda a, b: np.abs(a - b), np.nan_to_num(x).clip(0, 9), **options
+    ),
 }
-"""Where the data go in functions that take more than columns. Functions of rows are among the options."""
+"""Where the data go in functions that take more than columns."""
 
 
 # ------------------------------------------------------------------------------------------------ sessions and reports
-
-BUDGET = 100_000
-MEDIAN = Request("median", "x", epsilon=20)
-MEAN = Request("mean", "x", epsilon=1, missing="low")
 
 
 def table_of(data: Any, second: str = "y") -> dict[str, Any]:
@@ -161,12 +151,12 @@ def table_of(data: Any, second: str = "y") -> dict[str, Any]:
 
 def session_call(ask: Callable[[Any], Any], where: Options | None = None, **how: Any) -> Call:
     """Something asked of a session that is opened with such options, or of some of its rows."""
-    return lambda data, entropy: _shown(table_of(data), ask, MEDIAN, where, entropy=entropy, **how)
+    return lambda data, entropy: _ask(table_of(data), ask, MEDIAN, where, entropy=entropy, **how)
 
 
-def _shown(
+def _ask(
     columns: Options, ask: Callable[[Any], Any], request: Request, where: Options | None = None, /, **how: Any
-) -> Shown:
+) -> SessionCall:
     """What is asked, and what the session, its plan of a request and its ledger show then."""
     folder = tempfile.mkdtemp() if how.pop("ledger", None) else ""
     ledger = Ledger(Path(folder) / "budget.db", epsilon=BUDGET, delta=0.5) if folder else None
@@ -180,51 +170,51 @@ def _shown(
             plan = f"{type(error).__name__}: {error}"
         entries = [] if ledger is None else ledger.entries()
         lines = [(e.kind, e.what, str(e.cost), repr(e.loss), e.analyst) for e in entries]
-        seen = part.describe(), plan, str(part.spent), repr(request), lines
+        visible = part.describe(), plan, str(part.spent), repr(request), lines
         if folder:
             shutil.rmtree(folder)
-        return seen
+        return visible
 
-    return Shown(lambda: ask(part), show)
+    return SessionCall(lambda: ask(part), show)
 
 
 def request_call(statistic: str, options: Options) -> Call:
     """One request, as an analyst makes it: of a session, or of its column."""
     shape, grouped = declared()[statistic].reads.shape, bool(options.get("by"))
-    given = {key: value for key, value in options.items() if key not in ("adjacency", "by")}
-    given |= ({"by": "by"} if grouped else {}) | ({"order": "at"} if "order" in given else {})
+    one_group, with_formula = grouped and shape == "design", "formula" in options
+    keywords = {key: value for key, value in options.items() if key not in ("adjacency", "by")}
+    keywords |= ({"by": "by"} if grouped else {}) | ({"order": "at"} if "order" in keywords else {})
     relation = ADD_REMOVE if grouped else options.get("adjacency", SUBSTITUTE)
-    if grouped and shape == "design" and given["groups"]:
-        given["groups"] = ["a"]
+    if one_group and keywords["groups"]:
+        keywords["groups"] = ["a"]
 
-    def call(data: Any, entropy: Entropy) -> Shown:
-        table = table_of(data, "by" if grouped and shape != "design" else "y")
-        if grouped and shape == "design":
+    def call(data: Any, entropy: Entropy) -> SessionCall:
+        table = table_of(data, "by" if grouped and not one_group else "y")
+        if one_group:
             table["by"] = np.repeat("a", len(table["y"]))
         if grouped and shape == "flags":
             table["x"] = table["x"] > 3
-        if "formula" in options:
+        if with_formula:
             table["kind"] = np.where(np.arange(len(table["x"])) % 2, "a", "b")
         # of columns of pandas whose types rows may have chosen, a curator declares the kind
         loose = [n for n, x in table.items() if isinstance(getattr(x, "dtype", None), np.dtype) and hasattr(x, "iloc")]
         types = None if shape == "categories" else dict.fromkeys(loose, "boolean" if shape == "flags" else "number")
-        names = [] if "formula" in options else [name for name in table if name not in ("by", "id", "at")]
+        names = [] if with_formula else [name for name in table if name not in ("by", "id", "at")]
         names.sort(key=lambda name: shape == "design" and name != "y")
-        request = Request(statistic, *names, **given)
+        request = Request(statistic, *names, **keywords)
         person = "id" if "id" in table else None
 
         def ask(opened: Any) -> Any:
             if shape == "column" and statistic in dir(opened["x"]):
-                return getattr(opened["x"], statistic)(**given)
+                return getattr(opened["x"], statistic)(**keywords)
             return opened.run(request)
 
-        return _shown(table, ask, request, adjacency=relation, entropy=entropy, types=types or None, person=person)
+        return _ask(table, ask, request, adjacency=relation, entropy=entropy, types=types or None, person=person)
 
     return call
 
 
-@dataclass(frozen=True)
-class ReportSeen:
+class ReportText(NamedTuple):
     """A report: what it claims, and all that it shows."""
 
     privacy: Privacy
@@ -234,11 +224,11 @@ class ReportSeen:
 def report_call(options: Options) -> Call:
     """A report of the columns, in every form that has text."""
 
-    def call(data: Any, entropy: Entropy) -> ReportSeen:
+    def call(data: Any, entropy: Entropy) -> ReportText:
         table = table_of(data)
         person: dict[str, Any] = {"person": "id"} if "id" in table else {}
-        made = report({key: x for key, x in table.items() if key != "at"}, **options, **person, entropy=entropy)
-        return ReportSeen(made.spent, f"{made!r}\n{made.to_json()}\n{made.to_html()}")
+        page = report({key: x for key, x in table.items() if key != "at"}, **options, **person, entropy=entropy)
+        return ReportText(page.spent, f"{page!r}\n{page.to_json()}\n{page.to_html()}")
 
     return call
 

@@ -8,13 +8,23 @@ by `uncovered`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
 from uptack.audit import calls
 from uptack.audit.calls import MEAN, MEDIAN, report_call, session_call
-from uptack.audit.declared_scenarios import DELTA, EPSILON, FEW, REFUSED, declared_scenarios, on, shown, some_pairs
+from uptack.audit.declared_scenarios import (
+    DELTA,
+    EPSILON,
+    FEW,
+    REFUSED,
+    declared_scenarios,
+    on,
+    option_text,
+    some_pairs,
+)
 from uptack.audit.edge_scenarios import edge_scenarios
 from uptack.audit.scenario import COUNTED, LABELS, MAY_REFUSE, Scenario
 from uptack.discrete import Domain, minimax_count_mechanism
@@ -25,167 +35,150 @@ from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
 from uptack.report.section import registered
 
-LOUD: dict[str, Any] = {"epsilon": EPSILON}
+DELTAS: dict[str, Any] = {"delta": DELTA}
 SECRET: dict[str, Any] = {"adjacency": ADD_REMOVE}
-TESTED = {**LOUD, "delta": DELTA}
+TRUSTED: dict[str, Any] = {"trusted": True}
 TYPES = MAY_REFUSE | LABELS
+NONE: dict[str, Any] = {}
 
 
 @cache
 def catalogue() -> dict[str, Scenario]:
     """All scenarios by name."""
-    listed = [*_mechanisms(), *_counts(), *_blocks(), *_functions(), *_papers(), *_sessions(), *_reports()]
-    return {one.name: one for one in (*edge_scenarios(), *declared_scenarios(), *listed)}
+    every = (edge_scenarios(), declared_scenarios(), _values(), _rows(), _papers(), _sessions(), _reports())
+    return {one.name: one for part in every for one in part}
 
 
-def _of(path: str, kind: str, options: Any, may: frozenset[str] = frozenset(), people: bool = False) -> Scenario:
-    """A process for every block takes long: those have two pairs."""
-    few = 2 if "f" in options and not options.get("trusted") else 2 * FEW
-    return on(f"uptack.{path}", kind, options, may, people, few)
+def _each(
+    path: str, kind: str, base: Any, *more: Any, may: frozenset[str] = frozenset(), people: bool = False
+) -> Iterator[Scenario]:
+    """A function on neighbours of a kind, with each of some options. A process for every block takes long."""
+    for options in more or (NONE,):
+        options = {**({} if {"eps", "gamma", "mechanism"} & set(base) else {"epsilon": EPSILON}), **base, **options}
+        few = 2 if "f" in options and not options.get("trusted") else 2 * FEW
+        yield on(f"uptack.{path}", kind, options, may, people, few)
 
 
-def _mechanisms() -> list[Scenario]:
-    """Noise, choices, stable values."""
-    sized = {**LOUD, "sensitivity": 1}
-    return [
-        _of("mechanisms.laplace", "number", sized),
-        _of("mechanisms.laplace", "vector", {**sized, "granularity": 1, **SECRET}),
-        _of("mechanisms.gaussian", "number", {**sized, "delta": DELTA}),
-        _of("mechanisms.gaussian", "vector", {**sized, "delta": DELTA, "granularity": 1, **SECRET}),
-        _of("mechanisms.gamma", "vector", {**sized, **SECRET}),
-        _of("mechanisms.gamma", "vector", {**sized, "covariance": [[2.0, 1.0], [1.0, 2.0]]}),
-        _of("mechanisms.k_norm", "vector", {**sized, "body": LInfBall(2), **SECRET}),
-        _of("mechanisms.matrix_laplace", "square", {**sized, **SECRET}),
-        *(_of(f"mechanisms.{name}", "scores", {**sized, **more})
-          for name in ("exponential", "report_noisy_max") for more in ({}, {"monotone": True, **SECRET})),
-        _of("release_if_stable", "distance", TESTED, MAY_REFUSE),
-        _of("release_if_stable", "distance", {**TESTED, "sensitivity": 2, **SECRET}, MAY_REFUSE),
-    ]  # fmt: skip
+def _values() -> Iterator[Scenario]:
+    """Noise, choices, tables of probabilities, and functions that are released."""
+    sized, step = {"sensitivity": 1}, {"granularity": 1, **SECRET}
+    noisy = {**sized, **DELTAS}
+    bumps = {**DELTAS, "kernel": GaussianKernel(0.5), "sensitivity": 0.1, "norm": 20}
+    basis = {**DELTAS, "basis": FourierBasis(0.1, 3, ((0.0, 10.0),)), "sensitivity": 0.1}
+    fixed = {"error": 1e-9, **SECRET}
+    yield from _each("mechanisms.laplace", "number", sized)
+    yield from _each("mechanisms.laplace", "vector", sized, step)
+    yield from _each("mechanisms.gaussian", "number", noisy)
+    yield from _each("mechanisms.gaussian", "vector", noisy, step)
+    yield from _each("mechanisms.gamma", "vector", sized, SECRET, {"covariance": [[2.0, 1.0], [1.0, 2.0]]})
+    yield from _each("mechanisms.k_norm", "vector", sized, {"body": LInfBall(2), **SECRET})
+    yield from _each("mechanisms.matrix_laplace", "square", sized, SECRET)
+    for name in ("exponential", "report_noisy_max"):
+        yield from _each(f"mechanisms.{name}", "scores", sized, NONE, {"monotone": True, **SECRET})
+    yield from _each("release_if_stable", "distance", DELTAS, NONE, {"sensitivity": 2, **SECRET}, may=MAY_REFUSE)
+    yield from _each(
+        "discrete.CountMechanism.release", "integers", {"mechanism": minimax_count_mechanism(8, 1)}, SECRET
+    )
+    yield from _each("kernels.release_function", "function", bumps, {"most_points": 9}, {"dimension": 1, **fixed})
+    yield from _each("kernels.release_spectral", "function", basis, NONE, fixed)
 
 
-def _counts() -> list[Scenario]:
-    """Tables of counts that read their data themselves, and groups."""
-    sparse, may = {**LOUD, "domain_size": 9}, COUNTED | LABELS
-    margin = {**LOUD, "domain": Domain({"a": [1, "a"], "b": [1, "a"]})}
-    ways: list[dict[str, Any]] = [{}, *({"weights": way, "at_most": 2} for way in ("any", "rows"))]
-    known = {**LOUD, "f": "uptack.median", "groups": [1]}
-    unknown = {**TESTED, "f": "uptack.median", **SECRET}
-    table = minimax_count_mechanism(8, 1)
-    return [
-        _of("sparse_histogram", "integers", sparse, LABELS),
-        _of("sparse_histogram", "integers", {**sparse, **SECRET, "rule": "adaptive", "rows_per_person": 2}, LABELS),
-        _of("sparse_histogram", "integers", {**sparse, "cutoff": 3}, LABELS),
-        *(_of("sparse_histogram", "integers", {**sparse, **way}, LABELS, people=True) for way in ways),
-        _of("margins", "columns", margin),
-        _of("margins", "columns", {**margin, "which": [("a", "b")], "through": "direct", "total": True}),
-        _of("margins", "columns", {**margin, "through": "sparse", "rows_per_person": 2}),
-        _of("margins", "columns", {**margin, **SECRET, "through": "table"}),
-        *(_of("margins", "columns", {**margin, **way}, people=True) for way in ways),
-        _of("discrete.CountMechanism.release", "integers", {"mechanism": table, **SECRET}),
-        _of("per_group", "by group", known, may),
-        _of("per_group", "by group", {**unknown, "share": 0.5, "rows_per_person": 2}, may),
-        *(_of("per_group", "by group", {**known, **way}, may, people=True) for way in ({}, {"groups_per_person": 1})),
-        _of("per_group", "containers by group", {**unknown, "groups": None}, may),
-    ]
+def _rows() -> Iterator[Scenario]:
+    """Functions of rows that read their data themselves: tables of counts, groups, blocks, machines."""
+    ways: tuple[Any, ...] = (NONE, *({"weights": way, "at_most": 2} for way in ("any", "rows")))
+    sparse, margin = {"domain_size": 9}, {"domain": Domain({"a": [1, "a"], "b": [1, "a"]})}
+    adaptive = {"rule": "adaptive", "rows_per_person": 2, **SECRET}
+    direct = {"which": [("a", "b")], "through": "direct", "total": True}
+    yield from _each("sparse_histogram", "integers", sparse, NONE, adaptive, {"cutoff": 3}, may=LABELS)
+    yield from _each("sparse_histogram", "integers", sparse, *ways, may=LABELS, people=True)
+    yield from _each("margins", "columns", margin, NONE, direct, {"through": "sparse", "rows_per_person": 2})
+    yield from _each("margins", "columns", margin, {"through": "table", **SECRET})
+    yield from _each("margins", "columns", margin, *ways, people=True)
+
+    known, may = {"f": "uptack.median", "groups": [1]}, COUNTED | LABELS
+    unknown = {"f": "uptack.median", **DELTAS, **SECRET}
+    yield from _each("per_group", "by group", known, may=may)
+    yield from _each("per_group", "by group", unknown, {"share": 0.5, "rows_per_person": 2}, may=may)
+    yield from _each("per_group", "by group", known, NONE, {"groups_per_person": 1}, may=may, people=True)
+    yield from _each("per_group", "containers by group", unknown, {"groups": None}, may=may)
+
+    # most functions of blocks are trusted, which needs no processes
+    path, first = "subsample_aggregate", {"f": calls.number}
+    vote = {**TRUSTED, "f": calls.outcome, "aggregate": "mode", "fallback": None, "blocks": 30}
+    several = {**TRUSTED, "f": calls.pair, "aggregate": "vector_median", "fallback": [0.0, 0.0], "blocks": 60}
+    here = {**first, **TRUSTED, "blocks": 60}
+    yield from _each(path, "blocks", here, {"times": 2}, SECRET)
+    yield from _each(path, "blocks", first, {"blocks": 40, "rows_per_person": 2, "progress": False})
+    yield from _each(path, "blocks", several)
+    yield from _each(path, "blocks", vote, {"candidates": [1, "a"]}, DELTAS, may=TYPES)
+    yield from _each(path, "numbers", first, {"blocks": 40, "workers": 2, "timeout": 60}, may=TYPES)
+    yield from _each(path, "blocks", {**here, "blocks": 40}, NONE, {"times": 2}, SECRET, people=True)
+    mode = {**DELTAS, "f": calls.outcome}
+    sure: tuple[Any, ...] = ({"blocks": 20, "fallback": "none"}, {"timeout": 60, **SECRET})
+    yield from _each("stable_value", "blocks", {**mode, **TRUSTED}, *sure, may=TYPES)
+    yield from _each("stable_value", "blocks", mode, {"rows_per_person": 2, "progress": False}, may=TYPES)
+    yield from _each("stable_value", "numbers", mode, {"blocks": 4, "workers": 2}, may=TYPES)
+    yield from _each("stable_value", "blocks", {**mode, **TRUSTED}, {"blocks": 20}, may=TYPES, people=True)
+
+    machine = {**DELTAS, "kernel": GaussianKernel(0.5), "loss": "logistic"}
+    yield from _each("kernels.kernel_machine", "classes", machine)
+    huber = {**DELTAS, "loss": HuberPenalty(2.0), "bandwidth": None}
+    yield from _each("kernels.kernel_machine", "table", huber, may=COUNTED)
 
 
-def _blocks() -> list[Scenario]:
-    """Functions of blocks. Most are trusted, which needs no processes."""
-    path, stable, here = "subsample_aggregate", "stable_value", {"trusted": True}
-    first = {**LOUD, "f": calls.number}
-    vote = {**LOUD, **here, "f": calls.outcome, "aggregate": "mode", "fallback": None, "blocks": 30}
-    several = {**LOUD, **here, "f": calls.pair, "aggregate": "vector_median", "fallback": [0.0, 0.0], "blocks": 60}
-    mode = {**TESTED, "f": calls.outcome}
-    ways: list[dict[str, Any]] = [{}, {"times": 2}, SECRET]
-    return [
-        _of(path, "blocks", {**first, **here, "blocks": 60, "times": 2}),
-        _of(path, "blocks", {**first, "blocks": 40, "rows_per_person": 2, "progress": False}),
-        _of(path, "blocks", {**first, **SECRET, **here, "blocks": 60}),
-        _of(path, "blocks", several),
-        _of(path, "blocks", {**vote, "candidates": [1, "a"]}, TYPES),
-        _of(path, "blocks", {**vote, "delta": DELTA}, TYPES),
-        _of(path, "numbers", {**first, "blocks": 40, "workers": 2, "timeout": 60}, TYPES),
-        *(_of(path, "blocks", {**first, **here, "blocks": 40, **more}, people=True) for more in ways),
-        _of(stable, "blocks", {**mode, **here, "blocks": 20, "fallback": "none"}, TYPES),
-        _of(stable, "blocks", {**mode, "rows_per_person": 2, "progress": False}, TYPES),
-        _of(stable, "blocks", {**mode, **SECRET, **here, "timeout": 60}, TYPES),
-        _of(stable, "numbers", {**mode, "blocks": 4, "workers": 2}, TYPES),
-        _of(stable, "blocks", {**mode, **here, "blocks": 20}, TYPES, people=True),
-    ]
-
-
-def _functions() -> list[Scenario]:
-    """Released functions, and kernel machines with options that are objects."""
-    bumps = {**TESTED, "kernel": GaussianKernel(0.5), "sensitivity": 0.1, "norm": 20}
-    basis = {**TESTED, "basis": FourierBasis(0.1, 3, ((0.0, 10.0),)), "sensitivity": 0.1}
-    machine = "kernels.kernel_machine"
-    return [
-        _of("kernels.release_function", "function", {**bumps, "most_points": 9}),
-        _of("kernels.release_function", "function", {**bumps, "error": 1e-9, "dimension": 1, **SECRET}),
-        _of("kernels.release_spectral", "function", basis),
-        _of("kernels.release_spectral", "function", {**basis, "error": 1e-9, **SECRET}),
-        _of(machine, "classes", {**TESTED, "kernel": GaussianKernel(0.5), "loss": "logistic"}),
-        _of(machine, "table", {**TESTED, "loss": HuberPenalty(2.0), "bandwidth": None}, COUNTED),
-    ]
-
-
-def _papers() -> list[Scenario]:
+def _papers() -> Iterator[Scenario]:
     """The papers' own algorithms, and random differential privacy."""
-    printed: dict[str, Any] = {"eps": 5, "delta": DELTA}
-    samp, half = {"f": calls.outcome, "eps": 300, "delta": 0.1}, {"epsilon": 2, "gamma": 0.3}
-    own = {**printed, "g": calls.number, "distance": calls.distance}
-    return [
-        *(_of(f"papers.{name}", "numbers", printed, MAY_REFUSE) for name in ("S", "M")),
-        _of("papers.M", "any numbers", {**printed, "s": 1, "n": None}, MAY_REFUSE),
-        _of("papers.TM", "any numbers", {**printed, "alpha": 0.2, "kappa": 0.3}, MAY_REFUSE),
-        _of("papers.Scale", "any numbers", printed, MAY_REFUSE),
-        *(_of(f"papers.{name}", "table", printed, MAY_REFUSE) for name in ("R_S", "R_H")),
-        _of("papers.A_dist", "labels", {**printed, "g": "mode"}, TYPES),
-        _of("papers.A_dist", "numbers", {**printed, "g": "median"}, TYPES),
-        _of("papers.A_dist", "numbers", own, TYPES),
-        _of("papers.A_samp", "labels", {**samp, "limit": None, "fallback": "none"}, TYPES),
-        _of("papers.A_samp", "labels", {**samp, "dry_run": True, "progress": False}, TYPES),
-        _of("papers.A_samp", "numbers", {**samp, "limit": 10, "workers": 2, "trusted": True, "timeout": 60}, TYPES),
-        _of("random_dp.binomial_proportion", "proportion", half),
-        *(_of("random_dp.random_sparse_histogram", "integers", {**half, "version": v}) for v in ("rare", "empty")),
-        _of("random_dp.sensitivity_analysis", "function", {**half, "fallback": 1.0}, MAY_REFUSE),
-    ]
+    printed, half = {"eps": 5, "delta": DELTA}, {"epsilon": 2, "gamma": 0.3}
+    samp = {"f": calls.outcome, "eps": 300, "delta": 0.1}
+    limited = {"limit": 10, "workers": 2, "trusted": True, "timeout": 60}
+    own = {"g": calls.number, "distance": calls.distance}
+    for name in ("S", "M"):
+        yield from _each(f"papers.{name}", "numbers", printed, may=MAY_REFUSE)
+    for name, options in {"M": {"s": 1, "n": None}, "TM": {"alpha": 0.2, "kappa": 0.3}, "Scale": NONE}.items():
+        yield from _each(f"papers.{name}", "any numbers", printed, options, may=MAY_REFUSE)
+    for name in ("R_S", "R_H"):
+        yield from _each(f"papers.{name}", "table", printed, may=MAY_REFUSE)
+    yield from _each("papers.A_dist", "labels", printed, {"g": "mode"}, may=TYPES)
+    yield from _each("papers.A_dist", "numbers", printed, {"g": "median"}, own, may=TYPES)
+    ways = {"limit": None, "fallback": "none"}, {"dry_run": True, "progress": False}
+    yield from _each("papers.A_samp", "labels", samp, *ways, may=TYPES)
+    yield from _each("papers.A_samp", "numbers", samp, limited, may=TYPES)
+    yield from _each("random_dp.binomial_proportion", "proportion", half)
+    yield from _each("random_dp.random_sparse_histogram", "integers", half, {"version": "rare"}, {"version": "empty"})
+    yield from _each("random_dp.sensitivity_analysis", "function", half, {"fallback": 1.0}, may=MAY_REFUSE)
 
 
-def _sessions() -> list[Scenario]:
+def _sessions() -> Iterator[Scenario]:
     """What is asked of a session itself, and how one is opened."""
-    person, above = {"person": "id"}, {"x": (">", 0)}
+
+    def ask(path: str, question: Any, how: dict[str, Any], where: Any = None) -> Scenario:
+        """A question to a session that is opened with such options."""
+        path = f"uptack.session.{path}"
+        pairs = partial(some_pairs, path, "any numbers", how.get("adjacency") is ADD_REMOVE, "person" in how, 2 * FEW)
+        call = session_call(question, where, **how)
+        return Scenario(f"{path}({option_text(how)})", call, pairs, COUNTED, path, how)
+
+    person = {"person": "id"}
     secret = {"analyst": "ann", "rows_per_person": 2, "missing": "low", "table": None, **SECRET}
-    ways: list[dict[str, Any]] = [secret, {"ledger": True, "missing": "drop", "types": None}]
-    whose: list[dict[str, Any]] = [person, {"person": ["id"], "missing": "low", **SECRET}]
-
-    def asked(path: str, ask: Any, how: dict[str, Any], where: Any = None) -> Scenario:
-        """Something asked of a session that is opened with such options."""
-        path, people = f"uptack.session.{path}", "person" in how
-        pairs = partial(some_pairs, path, "any numbers", how.get("adjacency") is ADD_REMOVE, people, 2 * FEW)
-        return Scenario(f"{path}({shown(how)})", session_call(ask, where, **how), pairs, COUNTED, path, how)
-
-    return [
-        *(asked("open", lambda session: session.run(MEDIAN), way) for way in (*ways, *whose)),
-        *(asked("Session.where", lambda session: session.run(MEDIAN), way, above) for way in ({}, person)),
-        asked("Session.count", lambda session: session.count(epsilon=2, rows_per_person=2), SECRET),
-        asked("Session.count", lambda session: session.count(epsilon=2, weights="rows", at_most=2), person | SECRET),
-        asked("Session.run_all", lambda session: session.run_all([MEDIAN, MEAN], progress=False), {}),
-        asked("Session.plan", lambda session: session.plan([MEDIAN, MEAN]), {}),
-    ]
+    ways: list[dict[str, Any]] = [secret, {"ledger": True, "missing": "drop", "types": None}, person]
+    for way in (*ways, {"person": ["id"], "missing": "low", **SECRET}):
+        yield ask("open", lambda session: session.run(MEDIAN), way)
+    for way in (NONE, person):
+        yield ask("Session.where", lambda session: session.run(MEDIAN), way, {"x": (">", 0)})
+    yield ask("Session.count", lambda session: session.count(epsilon=2, rows_per_person=2), SECRET)
+    yield ask("Session.count", lambda session: session.count(epsilon=2, weights="rows", at_most=2), person | SECRET)
+    yield ask("Session.run_all", lambda session: session.run_all([MEDIAN, MEAN], progress=False), {})
+    yield ask("Session.plan", lambda session: session.plan([MEDIAN, MEAN]), {})
 
 
-def _reports() -> list[Scenario]:
+def _reports() -> Iterator[Scenario]:
     """A report of its columns alone, and with each section that is registered."""
-    made = []
-    for section in (None, *registered()):
-        more = {} if section is None else {section.option: "y" if section.takes is str else True}
-        options = {"epsilon": 100, **more}
-        for people in (False, True):
-            name = f"report({shown(options, people)})"
-            pairs = partial(some_pairs, name, "table", False, people, 4)
-            made.append(Scenario(name, report_call(options), pairs, COUNTED, "uptack.report", options))
-    return made
+    sections = [{section.option: "y" if section.takes is str else True} for section in registered()]
+    for section, people in itertools.product((NONE, *sections), (False, True)):
+        options = {"epsilon": 100, **section}
+        name = f"report({option_text(options, people)})"
+        pairs = partial(some_pairs, name, "table", False, people, 4)
+        yield Scenario(name, report_call(options), pairs, COUNTED, "uptack.report", options)
 
 
 # ------------------------------------------------------------------------------------------------------------ coverage
@@ -217,15 +210,16 @@ def options_of(declaration: Declaration) -> set[str]:
 
 def release_functions() -> dict[str, set[str]]:
     """The public paths of all release functions, and the options of each."""
-    return {made.path: options_of(made) for made in declared().values()} | MORE
+    return {one.path: options_of(one) for one in declared().values()} | MORE
 
 
 def uncovered(scenarios: Iterable[Scenario], functions: Mapping[str, set[str]] | None = None) -> list[str]:
     """The release functions, and the options of such, that no scenario has."""
-    tried: dict[str, set[str]] = {}
+    covered: dict[str, set[str]] = {}
     for one in scenarios:
-        tried.setdefault(one.function, set()).update(one.options)
+        covered.setdefault(one.function, set()).update(one.options)
     missing = []
     for path, options in (release_functions() if functions is None else functions).items():
-        missing += [f"{path}({option}=)" for option in sorted(options - tried[path])] if path in tried else [path]
+        lacking = sorted(options - covered.get(path, set()))
+        missing += [f"{path}({option}=)" for option in lacking] if path in covered else [path]
     return missing

@@ -14,7 +14,7 @@ from typing import Any
 
 from uptack.audit.calls import call_of, request_call
 from uptack.audit.hostile_tables import DATA, VALUES, small_pairs
-from uptack.audit.neighbours import fewer, peopled
+from uptack.audit.neighbours import person_pairs, removals
 from uptack.audit.scenario import COUNTED, LABELS, Pairs, Scenario
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
@@ -97,29 +97,29 @@ REFUSED = {"completeness": {"order"}, "count": {"share"}, "quantile_interval": {
 
 def declared_scenarios() -> list[Scenario]:
     """Whatever the registry has that reads columns."""
-    return [one for made in declared().values() if made.reads is not None for one in scenarios_of(made)]
+    return [one for function in declared().values() if function.reads is not None for one in scenarios_of(function)]
 
 
-def scenarios_of(made: Declaration) -> Iterator[Scenario]:
+def scenarios_of(function: Declaration) -> Iterator[Scenario]:
     """All scenarios of one function, by its declaration: by a call and through a session."""
-    requests = [(options, False) for options in variations(made)]
-    requests += [(options, True) for options in people_variations(made)]
+    requests = [(options, False) for options in variations(function)]
+    requests += [(options, True) for options in people_variations(function)]
     for options, people in requests:
-        may = may_differ(made, options, people)
+        may = may_differ(function, options, people)
         plain = not people and (not VALUES_OF.keys() & options or options.get("missing") == "drop")
-        for kind in data_kinds(made, options, people):
+        for kind in data_kinds(function, options, people):
             small = kind == "small tables"
-            few = (None if made.name in WHOLE else FEW) if kind == "containers" else None if plain else FEW
-            one = on(made.path, kind, options, may | COUNTED | LABELS if small else may, people, few)
+            few = (None if function.name in WHOLE else FEW) if kind == "containers" else None if plain else FEW
+            one = on(function.path, kind, options, may | COUNTED | LABELS if small else may, people, few)
             if small:
-                one = replace(one, pairs=partial(small_pairs, made, "adjacency" in options, people))
+                one = replace(one, pairs=partial(small_pairs, function, "adjacency" in options, people))
             yield one
             if ("formula" in options and people) or "public_labels" in options:
                 continue
-            if small and made.reads.shape == "categories":
+            if small and function.reads.shape == "categories":
                 continue
-            fewest = one if small else on(made.path, kind, options, may, people, SESSION_PAIRS)
-            call = request_call(made.name, options)
+            fewest = one if small else on(function.path, kind, options, may, people, SESSION_PAIRS)
+            call = request_call(function.name, options)
             yield replace(one, name=f"session: {one.name}", call=call, pairs=fewest.pairs, may=one.may | COUNTED)
 
 
@@ -134,11 +134,10 @@ def on(
     """A function on neighbours of a kind of data: all of them, or a few."""
     grouped = kind.endswith("by group") or bool(options.get("by"))
     secret = (grouped or options.get("adjacency") is ADD_REMOVE) and kind not in VALUES
-    name = f"{path}({shown(options, people)}) on {kind}"
+    name = f"{path}({option_text(options, people)}) on {kind}"
     covered = {**options, **({"person": True} if people else {}), **({"by": True} if grouped else {})}
     pairs = partial(some_pairs, name, kind, secret, people, few)
-    priced = kind not in (*VALUES, "function")
-    return Scenario(name, call_of(path, options), pairs, may, path, covered, priced=priced)
+    return Scenario(name, call_of(path, options), pairs, may, path, covered, priced=kind not in (*VALUES, "function"))
 
 
 def some_pairs(name: str, kind: str, secret: bool, people: bool, few: int | None) -> Pairs:
@@ -148,11 +147,11 @@ def some_pairs(name: str, kind: str, secret: bool, people: bool, few: int | None
         start = sum(map(ord, name)) % len(pairs)
         pairs = {one: pairs[one] for one in [*pairs, *pairs][start :: max(len(pairs) // few, 1)][:few]}
     if people:
-        return peopled(pairs, secret)
-    return fewer(pairs) if secret else pairs
+        return person_pairs(pairs, secret)
+    return removals(pairs) if secret else pairs
 
 
-def shown(options: Options, people: bool = False) -> str:
+def option_text(options: Options, people: bool = False) -> str:
     """Options as text."""
     texts = {key: getattr(value, "__name__", None) or repr(value) for key, value in options.items()}
     every = {**({"person": "'ids'"} if people else {}), **texts}
@@ -162,104 +161,104 @@ def shown(options: Options, people: bool = False) -> str:
 # ------------------------------------------------------------------------------------------------------------ options
 
 
-def variations(made: Declaration) -> Iterator[dict[str, Any]]:
+def variations(function: Declaration) -> Iterator[dict[str, Any]]:
     """Each example by itself, and with each option; with all options only the first."""
-    names = [name for name in made.allowed if name not in DEPENDENT]
-    for place, example in enumerate(made.examples):
-        base = {**example, "epsilon": epsilon(made)} | ({"delta": DELTA} if "delta" in example else {})
+    names = [name for name in function.allowed if name not in DEPENDENT]
+    for place, example in enumerate(function.examples):
+        base = _base(function, example)
         yield base
-        for more in (one for name in names if name not in example for one in option_values(made, name)):
+        for more in (one for name in names if name not in example for one in option_values(function, name)):
             if place and not {"missing", "adjacency", "method"} & set(more):
                 continue
             if "every" in more and place == 0:  # times have no other cells
                 yield {"epsilon": base["epsilon"], **more}
-            elif "every" not in more and compatible(made, base, more):
+            elif "every" not in more and compatible(function, base, more):
                 yield {**base, **more}
 
 
-def option_values(made: Declaration, name: str) -> Iterable[Options]:
+def people_variations(function: Declaration) -> Iterator[dict[str, Any]]:
+    """Options about people of a function that is proved for them."""
+    if function.people is False or function.people == "stated":
+        return
+    base = _base(function, function.examples[0], 5)
+    allowed = {*function.allowed, "adjacency"} - REFUSED.get(function.name, set())
+    for more in PEOPLE_OPTIONS:
+        if more.get("weights") in ("people", "any") and "per_person" in function.allowed:
+            continue  # rows share a person there, and counts alone may differ
+        if set(more) <= allowed and (function.people != "each" or "per_person" in more):
+            gaps = {"missing": function.missing} if "missing" in function.allowed and "per_person" not in more else {}
+            yield {**base, **gaps, **more}
+
+
+def _base(function: Declaration, example: Options, times: int = 1) -> dict[str, Any]:
+    """An example with its ε, of which fits get more, and its δ."""
+    epsilon = times * EPSILON * LARGER.get(function.reads.shape, 1)
+    return {**example, "epsilon": epsilon, **({"delta": DELTA} if "delta" in example else {})}
+
+
+def option_values(function: Declaration, name: str) -> Iterable[Options]:
     """The values of an option: listed by name, or each choice, or True."""
-    shape = made.reads.shape
+    shape = function.reads.shape
     if name == "missing":
-        every = made.missing == "drop" and shape == "column"
-        return [{"missing": how} for how in (("drop", "low", "high", 0) if every else (made.missing,))]
-    listed = VALUES_OF.get(f"{made.name}.{name}", VALUES_OF.get(name))
+        every = function.missing == "drop" and shape == "column"
+        return [{"missing": how} for how in (("drop", "low", "high", 0) if every else (function.missing,))]
+    listed = VALUES_OF.get(f"{function.name}.{name}", VALUES_OF.get(name))
     if listed is not None:
-        fit = {*made.allowed, "missing"} - REFUSED.get(made.name, set())
+        fit = {*function.allowed, "missing"} - REFUSED.get(function.name, set())
         gaps = shape in ("column", "design")
         return [one for one in listed if set(one) <= fit and (gaps or "missing" not in one)]
-    option = next(one for one in made.options if one.name == name)
+    option = next(one for one in function.options if one.name == name)
     return [{name: choice} for choice in option.choices] or [{name: True}] * (option.form == "flag")
 
 
-def compatible(made: Declaration, base: Options, more: Options) -> bool:
+def compatible(function: Declaration, base: Options, more: Options) -> bool:
     """Whether an option goes with an example: some are for one of two ways to ask."""
     if "method" in more and {"interval", "standard_errors", "coordinates"} & set(base):
         return False
     if "standard_errors" in more and {"interval", "standard_errors"} & set(base):
         return False
     if more.get("delta") == 0:
-        return made.by is None and "delta" not in base and made.people == "each"
+        return function.by is None and "delta" not in base and function.people == "each"
     return not ("outside" in more and "edges" not in base and "total" not in more)
-
-
-def epsilon(made: Declaration) -> int:
-    """Fits get more."""
-    return EPSILON * LARGER.get(made.reads.shape, 1)
-
-
-def people_variations(made: Declaration) -> Iterator[dict[str, Any]]:
-    """Options about people of a function that is proved for them."""
-    if made.people is False or made.people == "stated":
-        return
-    first = made.examples[0]
-    base = {**first, "epsilon": 5 * epsilon(made)} | ({"delta": DELTA} if "delta" in first else {})
-    allowed = {*made.allowed, "adjacency"} - REFUSED.get(made.name, set())
-    for more in PEOPLE_OPTIONS:
-        if more.get("weights") in ("people", "any") and "per_person" in made.allowed:
-            continue  # rows share a person there, and counts alone may differ
-        if set(more) <= allowed and (made.people != "each" or "per_person" in more):
-            gaps = {"missing": made.missing} if "missing" in made.allowed and "per_person" not in more else {}
-            yield {**base, **gaps, **more}
 
 
 # --------------------------------------------------------------------------------------------------------------- data
 
 
-def data_kinds(made: Declaration, options: Options, people: bool = False) -> Iterator[str]:
+def data_kinds(function: Declaration, options: Options, people: bool = False) -> Iterator[str]:
     """The kinds of data that a function is asked about, with such options."""
-    shape, gaps = made.reads.shape, " with gaps" if "missing" in options else ""
-    column = shape in ("column", "sides", "columns") and made.reads.least == 1
+    shape, gaps, missing = function.reads.shape, " with gaps" if "missing" in options else "", options.get("missing")
+    column = shape in ("column", "sides", "columns") and function.reads.least == 1
     if options.get("by"):
         yield "table" if shape == "design" else "by group" if shape != "sides" or column else "sides by group"
     elif column or "above" in options:
         yield "gaps" if gaps else "numbers"
     elif shape == "categories":
-        labels = "numbers" if "missing" in made.allowed and not gaps else "labels"  # those have gaps
+        labels = "numbers" if "missing" in function.allowed and not gaps else "labels"  # those have gaps
         yield "times" if "every" in options else "any numbers" if "edges" in options else labels
     elif shape == "labelled":
         yield "values of groups" if "public_labels" in options else f"groups{gaps}"
-    elif made.name == "kernel_machine" and options.get("loss", "logistic") == "logistic":
+    elif function.name == "kernel_machine" and options.get("loss", "logistic") == "logistic":
         yield "classes"
     else:
         yield {"flags": "flags", "columns": f"plane{gaps}", "design": f"table{gaps}", "sides": f"sides{gaps}"}[shape]
     if column and not options.get("by"):
-        if options.get("missing") == made.missing and not people and "adjacency" not in options:
+        if missing == function.missing and not people and "adjacency" not in options:
             yield "containers"
         if shape == "columns" and not {"noise", "points", "low"} & set(options):
             yield f"plane{gaps}"
-        if made.reads is MOMENTS and options.get("missing") in ("drop", "high") and "around" not in options:
+        if function.reads is MOMENTS and missing in ("drop", "high") and "around" not in options:
             yield "times"
     if shape == "categories" and set(options) == {"delta", "epsilon"} and not people:
         yield "containers"
-    if not {"formula", "by", "every"} & set(options) and ("missing" in options or "missing" not in made.allowed):
+    if not {"formula", "by", "every"} & set(options) and ("missing" in options or "missing" not in function.allowed):
         yield "small tables"
 
 
-def may_differ(made: Declaration, options: Options, people: bool) -> frozenset[str]:
+def may_differ(function: Declaration, options: Options, people: bool) -> frozenset[str]:
     """What is part of the value: ⊥ and what follows from a noisy number of rows; labels that are released."""
-    plain = made.reads.shape in ("column", "flags", "categories") and not people
+    shape = function.reads.shape
+    plain = shape in ("column", "flags", "categories") and not people and function.name != "ecdf"
     counted = options.get("missing") in ("drop", "ignore") or {"by", "adjacency", "method"} & set(options)
-    may = frozenset() if plain and not counted and made.name != "ecdf" else COUNTED
-    unlisted = (made.reads.shape == "categories" and "delta" in options) or options.get("by") or "formula" in options
-    return may | LABELS if unlisted else may
+    unlisted = (shape == "categories" and "delta" in options) or options.get("by") or "formula" in options
+    return (frozenset() if plain and not counted else COUNTED) | (LABELS if unlisted else frozenset())

@@ -7,11 +7,12 @@ its outputs shows must be at most the price of the move. The release itself runs
 
 from __future__ import annotations
 
+import contextlib
 from fractions import Fraction
 from typing import NamedTuple
 
 from uptack.account import AssumptionFailed
-from uptack.audit.price import PricedDraw, prices
+from uptack.audit.price import prices
 from uptack.audit.privacy_bounds import epsilon_lower_bound
 from uptack.audit.scenario import Pair, Scenario
 from uptack.noise import SeededEntropy
@@ -24,42 +25,38 @@ PRICED = 16
 DRAWS = 2000
 
 
-class Sampled(NamedTuple):
-    """One mechanism of a scenario: what a move costs by its theorem, and the ε that so many draws show."""
+class Sample(NamedTuple):
+    """One mechanism of a scenario: what a move costs by its theorem, and a lower bound on ε from so many draws."""
 
     name: str
     price: float
-    shown: float
+    bound: float
     draws: int
 
 
 def draws(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
     """The mechanisms that draw from another law than they say."""
-    return refuted(sampled(scenario, pair, seed))
+    return violations(sample(scenario, pair, seed))
 
 
-def refuted(samples: list[Sampled]) -> list[str]:
+def violations(samples: list[Sample]) -> list[str]:
     """Those of which draws show more than the price."""
-    above = [one for one in samples if one.shown > one.price]
-    return [f"{one.name}: {one.draws:,} draws show ε = {one.shown:.3g} of {one.price:.3g}" for one in above]
+    above = [one for one in samples if one.bound > one.price]
+    return [f"{one.name}: {one.draws:,} draws show ε = {one.bound:.3g} of {one.price:.3g}" for one in above]
 
 
-def sampled(scenario: Scenario, pair: Pair, seed: int = 0, count: int | None = None) -> list[Sampled]:
+def sample(scenario: Scenario, pair: Pair, seed: int = 0, count: int | None = None) -> list[Sample]:
     """All mechanisms of a scenario between two neighbours. What is wrong with prices is for `price` to say."""
-    times = count or scenario.draws or DRAWS
-    return [_sampled(draw, times, seed + place) for place, draw in enumerate(prices(scenario, pair, seed).draws)]
-
-
-def _sampled(draw: PricedDraw, times: int, seed: int) -> Sampled:
-    mechanism, sides = draw.mechanism, []
-    for side, value in enumerate((draw.value, draw.other)):
-        entropy = SeededEntropy(2 * seed + side)
-        sides.append([mechanism.public(mechanism.draw(value, entropy)) for _ in range(times)])
-    found = [draw.price]
-    for output in sides[0][:PRICED]:
-        try:
-            found.append(mechanism.price(draw.value, draw.other, output))
-        except AssumptionFailed:
-            continue  # a theorem that does not apply allows nothing
-    shown = epsilon_lower_bound(sides[0], sides[1], cost(mechanism.loss).exact_delta, CONFIDENCE)
-    return Sampled(draw.name, max(found), shown, times)
+    times, samples = count or scenario.draws or DRAWS, []
+    for place, draw in enumerate(prices(scenario, pair, seed).draws):
+        mechanism, sides = draw.mechanism, []
+        for side, value in enumerate((draw.value, draw.other)):
+            entropy = SeededEntropy(2 * (seed + place) + side)
+            sides.append([mechanism.public(mechanism.draw(value, entropy)) for _ in range(times)])
+        costs = [draw.price]
+        for output in sides[0][:PRICED]:
+            with contextlib.suppress(AssumptionFailed):  # a theorem that does not apply allows nothing
+                costs.append(mechanism.price(draw.value, draw.other, output))
+        bound = epsilon_lower_bound(sides[0], sides[1], cost(mechanism.loss).exact_delta, CONFIDENCE)
+        samples.append(Sample(draw.name, max(costs), bound, times))
+    return samples

@@ -1,8 +1,11 @@
-"""Scenarios at the edge: neighbours that move each mechanism as far as its theorem allows (`uptack.audit.edge_tables`).
+"""Scenarios at the edge: neighbours that move each mechanism as far as its theorem allows, one line each.
 
-Nearly every claim is reached here, so a constant that is off by a few percent shows. Every kind of mechanism and every
-law of noise is also drawn, some hundred or thousand times: at a small ε, so that a scale that is off by half shows.
+An audit on tables whose answer hardly moves sees no fault. Here a row, or a person, goes from one side to the other, at
+the rank, the lead, the pole or the label that counts. Nearly every claim is reached, so a constant that is off by a few
+percent shows. Every kind of mechanism and every law of noise is also drawn, some hundred or thousand times: at a small
+ε, so that a scale that is off by half shows. First the tables that several scenarios use.
 """
+# ruff: noqa: E501 - one line a scenario
 
 from __future__ import annotations
 
@@ -11,23 +14,25 @@ from typing import Any
 import numpy as np
 
 from uptack.audit import calls
-from uptack.audit import edge_tables as tables
 from uptack.audit.calls import call_of, request_call
 from uptack.audit.draws import DRAWS
-from uptack.audit.edge_tables import PEOPLE, TWO, N
-from uptack.audit.neighbours import changed, two_values
-from uptack.audit.scenario import COUNTED, LABELS, Scenario
+from uptack.audit.neighbours import MORE, change_rows, removals, two_values
+from uptack.audit.scenario import COUNTED, LABELS, Pair, Pairs, PersonRows, Scenario
 from uptack.discrete import Domain, minimax_count_mechanism, optimal_count_mechanism
 from uptack.kernels import FourierBasis, GaussianKernel
 from uptack.noise import LInfBall
-from uptack.privacy import ADD_REMOVE
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency
 
+N, PEOPLE = 120, 60
+"""Rows, and people, of most tables."""
 DELTA = 0.01
 FEWER = 600
 """Draws of mechanisms that are slow."""
+TWO = SUBSTITUTE.per_person(2)
 SECRET: dict[str, Any] = {"adjacency": ADD_REMOVE}
 ONE: dict[str, Any] = {"epsilon": 1, "draws": DRAWS}
 SLOW: dict[str, Any] = {"epsilon": 2, "draws": FEWER}
+Row = tuple[float, float]
 
 
 def edge(name: str, path: str, pairs: Any, /, draws: int = 0, **options: Any) -> Scenario:
@@ -40,34 +45,140 @@ def edge(name: str, path: str, pairs: Any, /, draws: int = 0, **options: Any) ->
 
 def edge_scenarios() -> list[Scenario]:
     """All of them."""
-    rows = [*_noise(), *_counts(), *_columns(), *_trees(), *_ranks(), *_blocks(), *_curves(), *_fits()]
-    return [*rows, *_people(), *_fits_of_people()]
+    return [*_values(), *_columns(), *_ranks(), *_blocks(), *_curves(), *_fits(), *_people()]
 
 
-def _noise() -> list[Scenario]:
+# ------------------------------------------------------------------------------------------------------------- columns
+
+
+def _without(pair: Pair) -> Pair:
+    """The first table, and the same without its last row."""
+    return removals({"": pair[::-1]})[""]
+
+
+def _gap(n: int = N) -> Pair:
+    """A column of integers with ties, of which one row goes from the least to the largest."""
+    x = np.repeat(np.arange(n // 4), 4).astype(np.float64)
+    return change_rows(x, slice(0, 1), x[-1])
+
+
+def _outside(row: int, relation: Adjacency = SUBSTITUTE) -> Pair:
+    """A column of integers with ties, of which a person's rows go from inside to far away: all counts outside move."""
+    return change_rows(_gap(400)[0], slice(row, row + relation.rows_per_person), 1e9, relation)
+
+
+def _poles(d: float, e: float, n: int = N) -> Pair:
+    """A column at 3, of which the last row goes from one place to another."""
+    return np.append(np.full(n - 1, 3.0), d), np.append(np.full(n - 1, 3.0), e)
+
+
+# --------------------------------------------------------------------------------------------------------------- lines
+
+
+def _noisy_line(n: int) -> tuple[Any, Any]:
+    """y = 2x + noise, at either side of 0."""
+    rng = np.random.default_rng(3)
+    x = rng.choice([-1.0, 1.0], size=(n, 1)) * rng.uniform(0.5, 1.5, size=(n, 1))
+    return x, 2 * x[:, 0] + 0.1 * rng.normal(size=n)
+
+
+def _response(x: Any, y: Any, row: int, value: float) -> Pair:
+    """(X, y), of which one row gets another response."""
+    return (x, y), (x, change_rows(y, slice(row, row + 1), value)[1])
+
+
+def _worst_row(n: int = N, columns: int = 1) -> Pair:
+    """A noisy line whose least row goes to the other side; perhaps with a second column, which has no say."""
+    x, y = _noisy_line(n)
+    least = int(np.argmin(y / x[:, 0]))
+    more = np.column_stack([x, np.random.default_rng(1).normal(size=n)])[:, :columns]
+    return _response(more, y, least, 9 * x[least, 0])
+
+
+def _placed(d: Row, e: Row, rows: int = 1, n: int = 2500, table: bool = False) -> Pair:
+    """A noisy line whose last rows (x, y) go from one place to another, as (X, y) or as one table."""
+    x, y = _noisy_line(n)
+
+    def at(row: Row) -> Any:
+        a, b = x.copy(), y.copy()
+        a[-rows:], b[-rows:] = row
+        return np.column_stack([a, b]) if table else (a, b)
+
+    return at(d), at(e)
+
+
+MOVES: tuple[tuple[Row, Row], ...] = (
+    ((0.0, 0.0), (1e9, 1e12)),
+    ((1.0, 9.0), (-1.0, 9.0)),
+    ((1e9, 0.0), (0.0, 1e9)),
+    ((1e9, 1e12), (1.5, -3.0)),
+    ((1.0, 9.0), (1.5, -3.0)),
+    ((1.5, 3.0), (1.5, -3.0)),
+    ((0.0, 1e9), (0.0, -1e9)),
+    ((1e9, -1e12), (0.0, -1e9)),
+    ((1e9, 1e12), (1e9, -1e12)),
+    ((1.0, 9.0), (1.5, 3.0)),
+    ((0.0, 0.0), (-1.0, 9.0)),
+    ((0.0, 1e9), (1.5, -3.0)),
+    ((40.0, 300.0), (40.0, -300.0)),
+)
+"""Where a row (x, y) of a noisy line goes from and to. Together they move nearly every sum of a fit by half or more of
+what one row may."""
+
+
+def _moves(table: bool = False) -> Pairs:
+    """All of them."""
+    return {f"{d} to {e}": _placed(d, e, table=table) for d, e in MOVES}
+
+
+# -------------------------------------------------------------------------------------------------------------- people
+
+
+def person(rest: Any, ids: Any, d: Any, e: Any) -> Pair:
+    """The rows of everybody else with their ids, and one person's rows in D and in D'; without any she is gone."""
+
+    def beside(part: Any, rows: Any) -> Any:
+        return np.concatenate([part, np.reshape(rows, (len(rows), *part.shape[1:])).astype(part.dtype)])
+
+    def side(rows: Any) -> PersonRows:
+        if isinstance(rest, tuple):
+            data: Any = tuple(beside(part, [row[i] for row in rows]) for i, part in enumerate(rest))
+        else:
+            data = beside(rest, rows)
+        return PersonRows(data, np.append(ids, np.full(len(rows), np.max(ids) + 1)))
+
+    return side(d), side(e)
+
+
+def _person_moved(least: float = 0.0, most: float = 1.0, n: int = PEOPLE, secret: bool = False) -> Pair:
+    """Half of the people at either of two values; one goes over, with several rows in place of one, or is gone."""
+    rest = np.repeat([least, most], n // 2)[1:]
+    return person(rest, np.arange(n - 1), [least] * MORE, [] if secret else [most])
+
+
+def _person_spread(n: int = PEOPLE, secret: bool = False) -> Pair:
+    """Everybody in three cells, and one whose rows are in two others, three times as many."""
+    rest, ids, others = np.tile([0, 1, 2], n - 1), np.repeat(np.arange(n - 1), 3), [3] * 4 + [4] * 4
+    return person(rest, ids, others, []) if secret else person(rest, ids, [0, 1, 2], others)
+
+
+def person_ranked(n: int = PEOPLE, label: bool = False) -> Pair:
+    """One person each rank, and the uppermost, with several rows, who goes below all others, or to the other group."""
+    x = np.arange(float(n))
+    second = np.repeat([0, 1], n // 2) if label else x
+    below = -1.0, 0 if label else second[-1]
+    return person((x[:-1], second[:-1]), np.arange(n - 1), [(x[-1], second[-1])] * MORE, [below])
+
+
+# ------------------------------------------------------------------------------------------------------- the scenarios
+
+
+# fmt: off
+def _values() -> list[Scenario]:
+    """Noise, choices, and tables of counts."""
     sized: dict[str, Any] = {"sensitivity": 1, **ONE}
-    origin, scores = [0.0, 0.0], ([3, 3, 0], [4, 2, 0])
-    ellipse = [[1.0, 0.5], [0.5, 1.0]]
+    origin, scores, two = [0.0, 0.0], ([3, 3, 0], [4, 2, 0]), {"epsilon": 2, "draws": DRAWS}
     matrices = np.diag([1.0, 0.0]), np.diag([0.0, 1.0])
-    two: dict[str, Any] = {"epsilon": 2, "draws": DRAWS, "delta": 0.02}
-    return [
-        edge("Laplace noise", "mechanisms.laplace", (0.0, 1.0), **sized),
-        edge("Laplace noise at 1e15", "mechanisms.laplace", (1e15, 1e15 + 1), **sized),
-        edge("Gaussian noise", "mechanisms.gaussian", (0.0, 1.0), sensitivity=1, **two),
-        edge("Gamma noise", "mechanisms.gamma", (origin, [0.6, 0.8]), **sized),
-        edge("Gamma noise of an ellipsoid", "mechanisms.gamma", (origin, [1.0, 0.0]), covariance=ellipse, **ONE,
-             sensitivity=2),
-        edge("K-norm noise", "mechanisms.k_norm", (origin, [1.0, 1.0]), body=LInfBall(2), **sized),
-        edge("matrix noise", "mechanisms.matrix_laplace", matrices, sensitivity=2, epsilon=2, draws=DRAWS),
-        edge("exponential mechanism", "mechanisms.exponential", scores, **sized),
-        edge("noisy max", "mechanisms.report_noisy_max", scores, **sized),
-        edge("release if stable", "release_if_stable", (("a", 3), ("a", 4)), delta=0.02, **ONE),
-        edge("release if unstable", "release_if_stable", (("a", 0), ("b", 0)), delta=0.12, epsilon=2, draws=DRAWS),
-        edge("mode", "papers.A_dist", (80 * "a" + 40 * "b", 79 * "a" + 41 * "b"), g="mode", eps=5, delta=DELTA),
-    ]  # fmt: skip
-
-
-def _counts() -> list[Scenario]:
     cells, moved = np.repeat([0, 1, 2], [40, 40, 40]), np.repeat([0, 1, 2], [39, 41, 40])
     both = np.repeat([0, 1], [N - 2, 2]), np.repeat([0, 1], [N, 0])
     columns = {"a": cells, "b": cells}, {"a": moved, "b": moved}
@@ -76,91 +187,95 @@ def _counts() -> list[Scenario]:
     sparse: dict[str, Any] = {"domain_size": 16, **ONE}
     tabled = {"minimax count": minimax_count_mechanism(8, 1), "optimal count": optimal_count_mechanism(8, 1)}
     return [
+        edge("Laplace noise", "mechanisms.laplace", (0.0, 1.0), **sized),
+        edge("Laplace noise at 1e15", "mechanisms.laplace", (1e15, 1e15 + 1), **sized),
+        edge("Gaussian noise", "mechanisms.gaussian", (0.0, 1.0), sensitivity=1, delta=0.02, **two),
+        edge("Gamma noise", "mechanisms.gamma", (origin, [0.6, 0.8]), **sized),
+        edge("Gamma noise of an ellipsoid", "mechanisms.gamma", (origin, [1.0, 0.0]), covariance=[[1.0, 0.5], [0.5, 1.0]], **ONE, sensitivity=2),
+        edge("K-norm noise", "mechanisms.k_norm", (origin, [1.0, 1.0]), body=LInfBall(2), **sized),
+        edge("matrix noise", "mechanisms.matrix_laplace", matrices, sensitivity=2, **two),
+        edge("exponential mechanism", "mechanisms.exponential", scores, **sized),
+        edge("noisy max", "mechanisms.report_noisy_max", scores, **sized),
+        edge("release if stable", "release_if_stable", (("a", 3), ("a", 4)), delta=0.02, **ONE),
+        edge("release if unstable", "release_if_stable", (("a", 0), ("b", 0)), delta=0.12, **two),
+        edge("mode", "papers.A_dist", (80 * "a" + 40 * "b", 79 * "a" + 41 * "b"), g="mode", eps=5, delta=DELTA),
         edge("count", "count", (5, 6), **ONE),
         edge("count, 2 rows", "count", (5, 7), rows_per_person=2),
         edge("histogram", "histogram", (cells, moved), keys=3, **ONE),
-        edge("categories", "histogram", changed(np.zeros(12), slice(0, 1), 1.0), delta=0.02, **ONE),
+        edge("categories", "histogram", change_rows(np.zeros(12), slice(0, 1), 1.0), delta=0.02, **ONE),
         edge("categories at the cutoff", "histogram", two_values(20, 8), delta=0.02, **ONE),
         edge("categories, 2 rows", "histogram", both, delta=DELTA, rows_per_person=2),
         edge("independence", "chi_square", crossed, levels=((0, 1), (0, 1))),
         edge("sparse cells", "sparse_histogram", few, cutoff=4, **sparse),
         edge("sparse cells, adaptive", "sparse_histogram", few, rule="adaptive", **sparse),
         edge("margins", "margins", columns, domain=Domain({"a": 3, "b": 3}), through="direct"),
-        *(edge(name, "discrete.CountMechanism.release", (4, 5), mechanism=table, draws=DRAWS, **SECRET)
-          for name, table in tabled.items()),
-    ]  # fmt: skip
+        *(edge(name, "discrete.CountMechanism.release", (4, 5), mechanism=table, draws=DRAWS, **SECRET) for name, table in tabled.items()),
+    ]
 
 
 def _columns() -> list[Scenario]:
-    low, ties = [0.25, 0.75], tables.ties()
+    """Statistics of a column. In trees of two tiers the row that moves goes past all bins of the second."""
+    low, ties, levels, few, many = [0.25, 0.75], two_values(N, N // 2), [j / 30 for j in range(1, 30)], _gap(400), _gap(6000)
     pairs, fewer = two_values(N, N // 2, TWO), two_values(N, 60, ADD_REMOVE.per_person(2))
-    gone = ties[0], np.r_[ties[0][1:], np.nan]
-    wide = changed(tables.gap(400)[0], slice(0, 2), 99.0, TWO)
+    gone, left = (ties[0], np.r_[ties[0][1:], np.nan]), _without(_outside(399)[::-1])
+    wide, ones = change_rows(few[0], slice(0, 2), 99.0, TWO), change_rows(np.ones(4000), slice(0, 1), 9.0)
     whole = tuple(x.astype(np.int64) for x in two_values(100, 50, low=7, high=8))
+    # a column that spreads out from its quartiles, and the same without a row between them
+    spread = np.r_[-(2.0 ** np.arange(N // 4))[::-1], np.linspace(-0.5, 0.5, N // 2), 2.0 ** np.arange(N // 4)]
+    # days in nanoseconds with ties at the lower quartile: floats of that size are 256 apart
+    days = (1_699_920_000 + 86_400 * np.r_[np.zeros(795, int), np.ones(200, int), 2 + np.arange(3005) // 4]) * 10**9
     ptr: dict[str, Any] = {"method": "ptr", "delta": DELTA}
-    left = tables.removed(tables.leaves(399)[::-1])
     session = request_call("median", {"epsilon": 20, "missing": "low"})
     return [
         edge("median", "median", ties),
         edge("median, drawn", "median", whole, epsilon=2, draws=DRAWS),
         edge("median, 2 rows", "median", pairs, rows_per_person=2),
         edge("median, add/remove, 2 rows", "median", fewer, rows_per_person=2, **SECRET),
-        edge("medians, add/remove, 2 rows", "quantile", fewer, p=[k / 26 for k in range(7, 20)], rows_per_person=2,
-             **SECRET),
-        edge("spread, add/remove", "iqr", tables.thick(), **SECRET),
-        edge("median, few rows", "median", tables.removed(two_values(9, 5)), **SECRET),
+        edge("medians, add/remove, 2 rows", "quantile", fewer, p=[k / 26 for k in range(7, 20)], rows_per_person=2, **SECRET),
+        edge("spread, add/remove", "iqr", (spread, np.delete(spread, N // 2)), **SECRET),
+        edge("median, few rows", "median", _without(two_values(9, 5)), **SECRET),
         edge("median, drop", "median", gone, missing="drop"),
-        edge("median, an interval", "median", tables.gap(400), interval=0.9),
+        edge("median, an interval", "median", few, interval=0.9),
         edge("median, an interval, add/remove", "median", left, interval=0.9, **SECRET),
-        edge("quartiles", "quantile", tables.gap(400), p=low),
+        edge("quartiles", "quantile", few, p=low),
         edge("quartiles, 2 rows", "quantile", wide, p=low, rows_per_person=2),
-        edge("quartiles, nanoseconds", "quantile", tables.days(), p=low),
+        edge("quartiles, nanoseconds", "quantile", change_rows(days, slice(0, 1), days[-1]), p=low),
         edge("quantiles, drawn", "quantile", two_values(300, 120), p=[0.4, 0.6], granularity=1, **SLOW),
-        edge("quantiles by a chain, drawn", "quantile", two_values(900, 450), p=[0.25, 0.5, 0.75], granularity=1,
-             **SLOW),
-        edge("many quantiles of one value", "quantile", changed(np.ones(4000), slice(0, 1), 9.0),
-             p=[0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7]),
+        edge("quantiles by a chain, drawn", "quantile", two_values(900, 450), p=[0.25, 0.5, 0.75], granularity=1, **SLOW),
+        edge("many quantiles of one value", "quantile", ones, p=[0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7]),
         edge("near quantiles", "quantile", ties, p=[0.45, 0.55]),
         edge("spread", "iqr", two_values(N, 90)),
         edge("trimmed mean", "trimmed_mean", ties, cut=0.25),
-        edge("mean", "mean", tables.leaves(0)),
-        edge("mean, drawn", "mean", changed(np.arange(1000.0), slice(0, 1), 1e9), epsilon=4, draws=FEWER),
-        edge("mean, 2 rows", "mean", tables.leaves(0, TWO), rows_per_person=2),
+        edge("mean", "mean", _outside(0)),
+        edge("mean, drawn", "mean", change_rows(np.arange(1000.0), slice(0, 1), 1e9), epsilon=4, draws=FEWER),
+        edge("mean, 2 rows", "mean", _outside(0, TWO), rows_per_person=2),
         edge("mean, add/remove", "mean", left, **SECRET),
         edge("sum, add/remove", "sum", left, **SECRET),
-        edge("variance", "variance", tables.leaves(200)),
+        edge("variance", "variance", _outside(200)),
         edge("proportion", "proportion", ties, above=0.5),
         edge("proportion, drop", "proportion", gone, above=0.5, missing="drop"),
         edge("median, ptr", "median", two_values(N, 64), **ptr),
         edge("median, ptr, drawn", "median", two_values(160, 144), method="ptr", delta=0.02, **SLOW),
         edge("median, ptr, a jump", "median", ties, **ptr),
-        edge("median, ptr, a small move", "median", changed(np.arange(400.0), slice(0, 1), 399.0), **ptr),
-        edge("spread, ptr", "iqr", tables.gap(), **ptr),
+        edge("median, ptr, a small move", "median", change_rows(np.arange(400.0), slice(0, 1), 399.0), **ptr),
+        edge("spread, ptr", "iqr", _gap(), **ptr),
         edge("spread, ptr, drawn", "iqr", two_values(160, 126), method="ptr", delta=0.02, **SLOW),
         edge("median, dwork-lei", "median", two_values(N, 64), method="dwork-lei", delta=DELTA),
         edge("M", "papers.M", two_values(N, 64), eps=5, delta=DELTA),
-        edge("TM", "papers.TM", tables.gap(), eps=5, delta=DELTA, alpha=0.2, kappa=None),
-        edge("TM, drawn", "papers.TM", tables.gap(), eps=1, delta=0.02, alpha=0.2, kappa=None, draws=FEWER),
+        edge("TM", "papers.TM", _gap(), eps=5, delta=DELTA, alpha=0.2, kappa=None),
+        edge("TM, drawn", "papers.TM", _gap(), eps=1, delta=0.02, alpha=0.2, kappa=None, draws=FEWER),
         Scenario("a median in a session", session, lambda: {"": ties}, COUNTED, "uptack.median", {"epsilon": 20}),
-    ]  # fmt: skip
-
-
-def _trees() -> list[Scenario]:
-    """Trees of two tiers: the row that moves goes past all bins of the second."""
-    levels, few, many, ones = [j / 30 for j in range(1, 30)], tables.gap(400), tables.gap(6000), np.ones(4000)
-    return [
         edge("quantiles by a tree", "quantile", few, p=levels, epsilon=50),
-        edge("quantiles by a tree, 2 rows", "quantile", changed(few[0], slice(0, 2), 99.0, TWO), p=levels, epsilon=100,
-             rows_per_person=2),
-        edge("quantiles of one value by a tree", "quantile", changed(ones, slice(0, 1), 9.0), p=levels, epsilon=50),
+        edge("quantiles by a tree, 2 rows", "quantile", wide, p=levels, epsilon=100, rows_per_person=2),
+        edge("quantiles of one value by a tree", "quantile", ones, p=levels, epsilon=50),
         edge("distribution", "ecdf", few, epsilon=50),
         edge("distribution, drawn", "ecdf", few, epsilon=20, draws=200),
         edge("distribution, drop", "ecdf", few, epsilon=50, missing="drop"),
-        edge("distribution, add/remove", "ecdf", tables.removed(few), epsilon=50, **SECRET),
-        edge("distribution, blocks", "ecdf", tables.gap(8200), knots=121, epsilon=400),
+        edge("distribution, add/remove", "ecdf", _without(few), epsilon=50, **SECRET),
+        edge("distribution, blocks", "ecdf", _gap(8200), knots=121, epsilon=400),
         edge("distribution, ε = 1", "ecdf", many, knots=9, epsilon=1),
         edge("distribution, ε = 1, drop", "ecdf", many, knots=9, epsilon=1, missing="drop"),
-    ]  # fmt: skip
+    ]
 
 
 def _ranks() -> list[Scenario]:
@@ -197,7 +312,7 @@ def _ranks() -> list[Scenario]:
 
 def _blocks() -> list[Scenario]:
     """Functions of blocks. A process for every block takes long, so most are trusted."""
-    path, ties, gone = "subsample_aggregate", tables.ties(), tables.removed(tables.gap())
+    path, ties, gone = "subsample_aggregate", two_values(N, N // 2), _without(_gap())
     here: dict[str, Any] = {"trusted": True}
     several: dict[str, Any] = {"aggregate": "vector_median", "fallback": [0.0, 0.0], **here}
     samples: dict[str, Any] = {"f": calls.peak, "eps": 30, "delta": 0.1, "progress": False, **here}
@@ -207,7 +322,7 @@ def _blocks() -> list[Scenario]:
     objects = [float(i) for i in range(N)], [*(float(i) for i in range(N - 1)), None]
     return [
         edge("stable value", "stable_value", two_values(N, 90), f=calls.outcome, blocks=N, delta=DELTA, **here),
-        edge("A_samp", "papers.A_samp", changed(np.zeros(N), slice(0, 1), 1.0), **samples),
+        edge("A_samp", "papers.A_samp", change_rows(np.zeros(N), slice(0, 1), 1.0), **samples),
         edge("block median", path, ties, f=calls.number, blocks=N, **here),
         edge("block median, twice", path, ties, f=calls.number, blocks=2 * N, times=2, **here),
         edge("block median, add/remove", path, gone, f=calls.number, blocks=60, **SECRET, **here),
@@ -216,25 +331,25 @@ def _blocks() -> list[Scenario]:
         edge("blocks of records, trusted", path, records, f=calls.spoil, blocks=60, **here),
         edge("blocks of texts", path, texts, f=calls.width, blocks=24),
         edge("blocks of objects", path, objects, f=calls.types, blocks=24),
-        edge("blocks in turn", path, tables.gap(), f=calls.Keeper(), blocks=24),
+        edge("blocks in turn", path, _gap(), f=calls.Keeper(), blocks=24),
     ]
 
 
 def _curves() -> list[Scenario]:
     """Densities, functions, machines. A row goes from pole to pole, or to where all parts of a moment are large."""
-    apart, poles, turn = tables.poles(0.5, 8.5), tables.poles(0.0, 5.0), tables.poles(1.25, 6.25)
+    apart, poles, turn = _poles(0.5, 8.5), _poles(0.0, 5.0), _poles(1.25, 6.25)
     known: dict[str, Any] = {"delta": DELTA, "bandwidth": 0.5}
     box: dict[str, Any] = {"low": 0.0, "high": 10.0}
     near: dict[str, Any] = {"low": -1.0, "high": 2.0, **SLOW}
-    outlier, jump = changed(tables.gap(400)[0], slice(0, 1), 500.0), two_values(30, 15)
+    outlier, jump = change_rows(_gap(400)[0], slice(0, 1), 500.0), two_values(30, 15)
     x, (y, other) = np.zeros((40, 1)), two_values(40, 20, low=-1.0)
     basis = FourierBasis(0.05, 8, ((0.0, 10.0),))
     bumps: dict[str, Any] = {"kernel": GaussianKernel(0.5), "sensitivity": 2**0.5 / N, "norm": 1, "error": 1e-12}
     machine: dict[str, Any] = {"delta": DELTA, "regularization": 4, "frequencies": 8}
     return [
         edge("density", "kde", apart, **known),
-        edge("density, add/remove", "kde", tables.removed(apart[::-1]), **SECRET, **known),
-        edge("density, private bandwidth", "kde", tables.gap(400), delta=DELTA),
+        edge("density, add/remove", "kde", _without(apart[::-1]), **SECRET, **known),
+        edge("density, private bandwidth", "kde", _gap(400), delta=DELTA),
         edge("moments, Gamma noise", "fourier_density", poles, degree=1, **box),
         edge("moments, Carathéodory noise", "fourier_density", poles, degree=5, **box),
         edge("moments, Laplace noise", "fourier_density", turn, degree=2, noise="laplace", **box),
@@ -252,57 +367,83 @@ def _fits() -> list[Scenario]:
     """Regressions and groups. No single pair moves all that a fit adds up, so a row goes from place to place."""
     short, robust = "shortcut_regression", "hampel_regression"
     plain: dict[str, Any] = {"fit_intercept": False}
-    test: dict[str, Any] = {"delta": DELTA, "fit_intercept": False}
+    test: dict[str, Any] = {"delta": DELTA, **plain}
+    groups: dict[str, Any] = {"rows_per_person": 2, "f": "uptack.median", **SECRET}
     x, by = np.tile([0.0, 1.0], N), np.repeat([0, 1], N)
     rest = np.delete(np.arange(2 * N), [0, N])  # a zero of each group: both medians jump
-    groups: dict[str, Any] = {"rows_per_person": 2, "f": "uptack.median", **SECRET}
-    people = (x, by), (x[rest], by[rest])
-    far = tables.placed((1e9, 1e12), (1e9, -1e12))
-    across, classed, counted, moves = tables.across(), tables.classed(), tables.counted(), tables.moves()
+    people, half = ((x, by), (x[rest], by[rest])), two_values(N, N // 2)[0]
+    lines, moves, line = (_response(np.ones((N, 1)), half, 0, far) for far in (1.0, 50.0)), _moves(), _noisy_line(400)
+    two_lines, apart = lines
+    # at the end of a line, to its other side: rows further out are gross errors, and count less
+    across, far = _placed((1.5, 3.0), (1.5, -3.0)), _placed((1e9, 1e12), (1e9, -1e12))
+    across3 = _placed((1.5, 3.0), (1.5, -3.0), 3)
+    # as far out as counts in full, in one class and the other; with a number beyond all others and with none
+    place = 1.5 * float(np.quantile(np.abs(_noisy_line(2500)[0]), 0.75))
+    classed = _placed((place, 1.0), (place, -1.0))
+    numbers = np.append(np.rint(np.abs(classed[0][1]))[:-1], 1e6)
+    counted = _response(classed[0][0], numbers, 2499, 0.0)
+    # a fit that holds for all rows but a few below it, of which one goes above: all certificates move by two rows
+    clear = _response(np.ones((400, 1)), np.r_[np.zeros(10), np.full(390, 2.0)], 0, 4.0)
+    kinds, here = np.repeat(["a", "b"], 200), np.r_[np.zeros(150), np.arange(250.0)]
+    table = {"kind": kinds, "x": here}
+    odd = table, {"kind": np.append(kinds[:-1], "c"), "x": np.append(here[:-1], 1e9)}
     return [
-        edge("short cut", short, tables.split(), block_fit="ols", blocks=N, **plain),
-        edge("short cut, huber", short, tables.split(far=50.0), blocks=60, **plain),
+        edge("short cut", short, two_lines, block_fit="ols", blocks=N, **plain),
+        edge("short cut, huber", short, apart, blocks=60, **plain),
         edge("short cut, round coordinates", short, far, epsilon=9, coordinates="scatter", block_fit="hampel"),
-        edge("short cut, standard errors", short, tables.line(240), blocks=120, standard_errors=True, **plain),
-        edge("short cut, add/remove", short, tables.removed(tables.line(240)), **SECRET, **plain),
-        edge("robust", robust, tables.line(400), **test),
-        edge("robust, a clear fit", robust, tables.clear(), **test),
-        edge("robust, one row far away", robust, tables.far(), **test),
-        edge("robust, two lines", robust, tables.split(), **test),
+        edge("short cut, standard errors", short, _worst_row(240), blocks=120, standard_errors=True, **plain),
+        edge("short cut, add/remove", short, _without(_worst_row(240)), **SECRET, **plain),
+        edge("robust", robust, _worst_row(400), **test),
+        edge("robust, a clear fit", robust, clear, **test),
+        edge("robust, one row far away", robust, _response(*line, 0, 1e6 * line[0][0, 0]), **test),
+        edge("robust, two lines", robust, two_lines, **test),
         edge("linear", "linear_regression", across, epsilon=3),
-        edge("linear, 3 rows", "linear_regression", tables.across(3), epsilon=9, rows_per_person=3),
-        edge("linear, add/remove", "linear_regression", tables.removed(across), epsilon=3, **SECRET),
+        edge("linear, 3 rows", "linear_regression", across3, epsilon=9, rows_per_person=3),
+        edge("linear, add/remove", "linear_regression", _without(across), epsilon=3, **SECRET),
         edge("logistic", "logistic_regression", classed, epsilon=3),
-        edge("logistic, add/remove", "logistic_regression", tables.removed(classed), epsilon=3, **SECRET),
+        edge("logistic, add/remove", "logistic_regression", _without(classed), epsilon=3, **SECRET),
         edge("Poisson", "poisson_regression", counted, epsilon=3),
-        edge("Poisson, add/remove", "poisson_regression", tables.removed(counted), epsilon=3, **SECRET),
+        edge("Poisson, add/remove", "poisson_regression", _without(counted), epsilon=3, **SECRET),
         edge("quantile", "quantile_regression", across, epsilon=3, quantile=0.9),
-        edge("quantile, 3 rows", "quantile_regression", tables.across(3), epsilon=9, rows_per_person=3),
-        edge("scatter", "scatter", tables.placed((0.0, 0.0), (1e9, 0.0), table=True), epsilon=3),
-        *(edge(f"{fit}, a row that moves", f"{fit.lower()}_regression", moves, epsilon=3)
-          for fit in ("linear", "Poisson", "quantile", "logistic")),
-        edge("scatter, a row that moves", "scatter", tables.moves(table=True), epsilon=3),
-        edge("synthetic", "synthetic", tables.mixed(), delta=DELTA),
-        edge("synthetic, add/remove", "synthetic", tables.mixed(secret=True), delta=DELTA, **SECRET),
-        edge("synthetic, levels", "synthetic", tables.mixed(), delta=DELTA, levels={"kind": ["a", "b"]}),
+        edge("quantile, 3 rows", "quantile_regression", across3, epsilon=9, rows_per_person=3),
+        edge("scatter", "scatter", _placed((0.0, 0.0), (1e9, 0.0), table=True), epsilon=3),
+        *(edge(f"{fit}, a row that moves", f"{fit.lower()}_regression", moves, epsilon=3) for fit in ("linear", "Poisson", "quantile", "logistic")),
+        edge("scatter, a row that moves", "scatter", _moves(table=True), epsilon=3),
+        edge("synthetic", "synthetic", odd, delta=DELTA),
+        edge("synthetic, add/remove", "synthetic", _without(odd), delta=DELTA, **SECRET),
+        edge("synthetic, levels", "synthetic", odd, delta=DELTA, levels={"kind": ["a", "b"]}),
         edge("concentrated, a row that moves", "linear_regression", moves, epsilon=3, delta=0.25),
-        edge("R_S", "papers.R_S", tables.line(), eps=5, delta=DELTA),
-        edge("R_H", "papers.R_H", tables.line(400, columns=2), eps=20, delta=DELTA),
+        edge("R_S", "papers.R_S", _worst_row(), eps=5, delta=DELTA),
+        edge("R_H", "papers.R_H", _worst_row(400, columns=2), eps=20, delta=DELTA),
         edge("groups, 2 rows", "per_group", people, groups=[0, 1], **groups),
         edge("unknown groups", "per_group", people, delta=DELTA, **groups),
-    ]  # fmt: skip
+    ]
 
 
 def _people() -> list[Scenario]:
     """People who go over, with several rows in place of one."""
-    each: dict[str, Any] = {"per_person": "mean"}
-    two: dict[str, Any] = {"groups": (1, 0), **each}
+    each, here = {"per_person": "mean"}, {"f": calls.mean, "trusted": True}
     known: dict[str, Any] = {"by": True, "groups": [0, 1], **SECRET}
     unknown: dict[str, Any] = {"by": True, "groups": None, "delta": DELTA, **SECRET}
-    blocks = "subsample_aggregate"
-    here: dict[str, Any] = {"f": calls.mean, "trusted": True}
-    moved, spread = tables.person_moved, tables.person_spread
-    many, grouped, ranked = moved(n=600), tables.person_groups(), tables.person_ranked(label=True)
+    two, blocks, moved, spread = {"groups": (1, 0), **each}, "subsample_aggregate", _person_moved, _person_spread
+    many, poles, turn, ranked = moved(n=600), moved(0.0, 5.0), moved(1.25, 6.25), person_ranked(label=True)
+    # one with rows in two groups, whose medians she holds, or not there
+    grouped = person((np.tile([0.0, 1.0], N), np.repeat([0, 1], N)), np.arange(2 * N), [(0.0, 0), (0.0, 0), (0.0, 1)], [])
+    # many rows that are all true, or one that is not; all rows in a second cell, or in everybody's; above all others
+    flags = person(np.arange(PEOPLE) % 2 == 0, np.arange(PEOPLE), [True] * 9, [False])
+    alone = person(np.zeros(2 * PEOPLE - 2, np.int64), np.repeat(np.arange(PEOPLE - 1), 2), [1, 1], [0, 0])
+    over = person(np.arange(1.0, 240), np.arange(239), [0.0] * MORE, [9.0 * 240])
+    # a line of people with two rows each: one of them far off, on the other side, gone, or in another direction
+    (x, y), long, ids = _noisy_line(480), _noisy_line(5000), np.repeat(np.arange(2500), 2)
+    line = person((x[2:], y[2:]), np.repeat(np.arange(239), 2), list(zip(x[:2], y[:2], strict=True)), [(1.0, -50.0)] * MORE)
+    across, leaves = (person(long, ids, [(1.5, 3.0)] * MORE, rows) for rows in ([(1.5, -3.0)], []))
+    turned = person(np.column_stack(long), ids, [(0.0, 0.0)], [(1e9, 0.0)] * MORE)
+    # all others are in one place and of one class
+    others = np.zeros((PEOPLE - 1, 1)), np.ones(PEOPLE - 1)
+    sided, sole = (person(others, np.arange(PEOPLE - 1), [(0.0, -1.0)] * MORE, rows) for rows in ([(0.0, 1.0)], []))
+    short: dict[str, Any] = {"blocks": 60, "fit_intercept": False}
+    box: dict[str, Any] = {"low": 0.0, "high": 10.0}
+    machine: dict[str, Any] = {"delta": DELTA, "regularization": 4, "frequencies": 8}
     return [
         edge("median, people", "median", moved()),
         edge("median, add/remove, people", "median", moved(secret=True), **SECRET),
@@ -311,17 +452,17 @@ def _people() -> list[Scenario]:
         edge("mean, people", "mean", many),
         edge("variance, people", "variance", many),
         edge("range, people", "iqr", moved(n=2 * PEOPLE)),
-        edge("tau, people", "kendall_tau", tables.person_ranked(), **each),
+        edge("tau, people", "kendall_tau", person_ranked(), **each),
         edge("superiority, people", "superiority", ranked, **two),
         edge("difference, people", "median_difference", ranked, **two),
-        edge("count, people", "count", tables.person_flags()),
-        edge("count of rows, people", "count", tables.person_flags(), weights="rows", at_most=3),
+        edge("count, people", "count", flags),
+        edge("count of rows, people", "count", flags, weights="rows", at_most=3),
         edge("histogram, people", "histogram", spread(), keys=5),
         edge("histogram of rows, people", "histogram", spread(), keys=5, weights="rows", at_most=2),
         edge("histogram of shares, people", "histogram", spread(), keys=5, weights="people"),
         edge("histogram, any, people", "histogram", spread(), keys=5, weights="any", at_most=2),
-        edge("categories, people", "histogram", tables.person_alone(), delta=DELTA),
-        edge("categories of shares, people", "histogram", tables.person_alone(), weights="people", delta=DELTA),
+        edge("categories, people", "histogram", alone, delta=DELTA),
+        edge("categories of shares, people", "histogram", alone, weights="people", delta=DELTA),
         edge("categories, add/remove, people", "histogram", spread(secret=True), delta=DELTA, **SECRET),
         edge("sparse cells, people", "sparse_histogram", spread(), domain_size=2**30),
         edge("groups, people", "median", grouped, **known),
@@ -329,29 +470,18 @@ def _people() -> list[Scenario]:
         edge("groups, two each, people", "median", grouped, groups_per_person=2, **known),
         edge("unknown groups, one each, people", "median", grouped, groups_per_person=1, **unknown),
         edge("unknown groups, two each, people", "median", grouped, groups_per_person=2, **unknown),
-        edge("block median, people", blocks, tables.person_over(), blocks=120, **here),
-        edge("block median, twice, people", blocks, tables.person_over(), blocks=240, times=2, **here),
+        edge("block median, people", blocks, over, blocks=120, **here),
+        edge("block median, twice, people", blocks, over, blocks=240, times=2, **here),
         edge("stable value, people", "stable_value", moved(n=240), blocks=120, delta=DELTA, **here),
-    ]
-
-
-def _fits_of_people() -> list[Scenario]:
-    """Regressions, densities and machines of people."""
-    short: dict[str, Any] = {"blocks": 60, "fit_intercept": False}
-    box: dict[str, Any] = {"low": 0.0, "high": 10.0}
-    line, poles = tables.person_line(), tables.person_moved(0.0, 5.0)
-    across, sided, turn = tables.person_across, tables.person_sided, tables.person_moved(1.25, 6.25)
-    machine: dict[str, Any] = {"delta": DELTA, "regularization": 4, "frequencies": 8}
-    return [
         edge("short cut, people", "shortcut_regression", line, **short),
         edge("short cut, standard errors, people", "shortcut_regression", line, standard_errors=True, **short),
-        edge("linear, people", "linear_regression", across(), epsilon=3),
-        edge("linear, add/remove, people", "linear_regression", across(secret=True), epsilon=3, **SECRET),
-        edge("scatter, people", "scatter", tables.person_turned(), epsilon=3),
-        edge("density, people", "kde", tables.person_moved(0.5, 8.5), delta=DELTA, bandwidth=0.5),
+        edge("linear, people", "linear_regression", across, epsilon=3),
+        edge("linear, add/remove, people", "linear_regression", leaves, epsilon=3, **SECRET),
+        edge("scatter, people", "scatter", turned, epsilon=3),
+        edge("density, people", "kde", moved(0.5, 8.5), delta=DELTA, bandwidth=0.5),
         edge("moments, Gamma noise, people", "fourier_density", poles, degree=1, **box),
         edge("moments, Carathéodory noise, people", "fourier_density", poles, degree=5, **box),
         edge("moments, Laplace noise, people", "fourier_density", turn, degree=2, noise="laplace", **box),
-        edge("kernel machine, people", "kernels.kernel_machine", sided(), **machine),
-        edge("kernel machine, add/remove, people", "kernels.kernel_machine", sided(secret=True), **machine, **SECRET),
+        edge("kernel machine, people", "kernels.kernel_machine", sided, **machine),
+        edge("kernel machine, add/remove, people", "kernels.kernel_machine", sole, **machine, **SECRET),
     ]

@@ -5,7 +5,7 @@ The row in question is the last one. Columns of packages that are not installed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.audit.containers import container_pairs, containers, installed
-from uptack.audit.neighbours import ended
+from uptack.audit.neighbours import with_last
 from uptack.audit.scenario import Pairs, PersonRows
 from uptack.registry import Declaration
 
@@ -89,24 +89,25 @@ def base(n: int = ROWS) -> NDArray[np.float64]:
 
 
 def ends(x: Any, values: dict[str, Any]) -> Pairs:
-    """A column, and the same with each of these values as its last row. Lists are rebuilt, not changed."""
-    return {name: (x, [*x[:-1], v] if isinstance(x, list) else ended(x, v)) for name, v in values.items()}
+    """A column, and the same with each of these values as its last row."""
+    return {name: (x, with_last(x, v)) for name, v in values.items()}
 
 
 def numbers() -> Pairs:
     """Floats whose last row is an ordinary or a hostile one, and narrow and wide types, each with its extremes."""
     x, flags = base(), base() > 3
     pairs = ends(x, FINITE)
-    for kind in ("int8", "uint8", "int64", "uint64"):
-        info = np.iinfo(kind)
-        pairs |= ends(x.clip(0, 9).astype(kind), {f"{kind}, the largest": info.max, f"{kind}, the least": info.min})
-    whole = ended(x.astype(np.int64), 2**53)
+    whole = with_last(x.astype(np.int64), 2**53)
     ticks = 1_699_920_000 * 10**9 + 86_400 * 10**9 * np.sort(np.r_[np.zeros(ROWS // 2, int), np.arange(ROWS // 2)])
-    pairs |= ends(whole, {"int64, beyond 2^53": 2**53 + 1}) | ends(ticks, {"int64, nanoseconds": ticks[0]})
+    limits: dict[str, tuple[Any, Any]] = {}
+    for kind in ("int8", "uint8", "int64", "uint64"):
+        limits[kind] = np.iinfo(kind).max, np.iinfo(kind).min
     for kind in ("float16", "float32", "longdouble"):
-        limits = np.finfo(kind)
-        extremes = {f"{kind}, the largest": limits.max, f"{kind}, the least": limits.smallest_subnormal}
-        pairs |= ends(x.clip(0, 9).astype(kind), extremes)
+        limits[kind] = np.finfo(kind).max, np.finfo(kind).smallest_subnormal
+    for kind, (most, least) in limits.items():
+        pairs |= ends(x.clip(0, 9).astype(kind), {f"{kind}, the largest": most, f"{kind}, the least": least})
+        if kind == "uint64":
+            pairs |= ends(whole, {"int64, beyond 2^53": 2**53 + 1}) | ends(ticks, {"int64, nanoseconds": ticks[0]})
     return pairs | ends(flags, {"bool": not flags[-1]})
 
 
@@ -118,20 +119,17 @@ def missing() -> Pairs:
     pairs |= ends(x.tolist(), {f"a list and {name}": value for name, value in strangers.items()})
     whole = x.astype(np.int64).tolist()
     types = "numpy masked f8, numpy masked i8, pandas Int64, pandas Float64, pandas float64, arrow int64, polars Int64"
-    for name in types.split(", "):
-        if name in containers():
-            make, _ = containers()[name]
-            pairs[name] = make(whole), make([*whole[:-1], None])
-    return pairs
+    makers = {name: containers()[name][0] for name in types.split(", ") if name in containers()}
+    return pairs | {name: (make(whole), make([*whole[:-1], None])) for name, make in makers.items()}
 
 
 def gaps() -> Pairs:
     """Those, and columns that are no numbers, or that one row makes another type: no message must show it."""
     whole = base().astype(np.int64)
-    objects, rows = whole.astype(object), whole.tolist()
-    pairs = missing() | ends(objects, {"objects": None, "objects and a text": "a"})
+    rows = whole.tolist()
+    pairs = missing() | ends(whole.astype(object), {"objects": None, "objects and a text": "a"})
     pairs |= ends(np.datetime64("2024-01-01") + whole % 100, {"dates": np.datetime64("NaT")})
-    pairs["texts"] = whole.astype(str), ended(whole.astype("U21"), "a text that is long")
+    pairs["texts"] = whole.astype(str), with_last(whole.astype("U21"), "a text that is long")
     if pandas := installed("pandas"):
         pairs["pandas, an integer missing"] = pandas.Series(rows), pandas.Series([*rows[:-1], None])
         category = partial(pandas.Series, dtype="category")
@@ -146,7 +144,7 @@ def times() -> Pairs:
     late = np.datetime64("9999-12-31T23:59:59.999999")
     pairs = ends(days, {"dates, NaT": np.datetime64("NaT"), "dates, far off": np.datetime64(10**7, "D")})
     pairs |= ends(clock, {"times, the last": late})
-    pairs |= ends(ended(clock, late), {"times beyond 2^53 ticks": late - np.timedelta64(1, "us")})
+    pairs |= ends(with_last(clock, late), {"times beyond 2^53 ticks": late - np.timedelta64(1, "us")})
     longest = np.timedelta64(2**63 - 1, "us")
     pairs |= ends(clock - clock[0], {"durations, NaT": np.timedelta64("NaT"), "durations, the longest": longest})
     if pandas := installed("pandas"):
@@ -163,52 +161,56 @@ def flags() -> Pairs:
     pairs = ends(x, {"flags": not x[-1]})
     pairs |= ends(x.tolist(), {"a list and None": None, "a list and a text": "no", "a list and a number": 3.5})
     if pandas := installed("pandas"):
-        boolean = partial(pandas.Series, dtype="boolean")
-        pairs["pandas boolean"] = boolean([*x[:-1].tolist(), True]), boolean([*x[:-1].tolist(), None])
-        pairs["pandas, one missing"] = pandas.Series(x.tolist()), pandas.Series([*x[:-1].tolist(), None])
+        boolean, rest = partial(pandas.Series, dtype="boolean"), x[:-1].tolist()
+        pairs["pandas boolean"] = boolean([*rest, True]), boolean([*rest, None])
+        pairs["pandas, one missing"] = pandas.Series(x.tolist()), pandas.Series([*rest, None])
     return pairs
 
 
 def labels() -> Pairs:
     """Columns of categories whose first row has another spelling, or whose last row has another type."""
-    n, pairs = ROWS, {}
+
+    def objects(*rows: Any) -> NDArray[Any]:
+        """An array of these objects, none of which NumPy is to look into."""
+        column = np.empty(len(rows), object)
+        for place, value in enumerate(rows):
+            column[place] = value
+        return column
+
+    n, pairs = ROWS - 1, {}
     for name, (one, other) in EQUAL.items():
-        pairs[f"equal {name}"] = _objects([other, *[one] * (n - 1)]), _objects([one] * n)
-        pairs[f"equal {name}, the last"] = _objects([*[one] * (n - 1), other]), _objects([one] * n)
+        pairs[f"equal {name}"] = objects(other, *[one] * n), objects(one, *[one] * n)
+        pairs[f"equal {name}, the last"] = objects(*[one] * n, other), objects(*[one] * n, one)
     for name, (one, other) in MIXED.items():
-        pairs[f"with {name}"] = _objects([one] * n), _objects([*[one] * (n - 1), other])
+        pairs[f"with {name}"] = objects(*[one] * n, one), objects(*[one] * n, other)
     return pairs | {f"{name}, a list": (list(d), list(e)) for name, (d, e) in pairs.items()}
-
-
-def _objects(rows: Sequence[Any]) -> NDArray[Any]:
-    """An array of these objects, none of which NumPy is to look into."""
-    made = np.empty(len(rows), object)
-    for place, value in enumerate(rows):
-        made[place] = value
-    return made
 
 
 # ------------------------------------------------------------------------------------------ several columns, and values
 
 
-def tables(gaps: bool = False) -> Pairs:
+def _each(pairs: Pairs, make: Callable[[Any], Any]) -> Pairs:
+    """The same pairs with something made of each side."""
+    return {name: (make(d), make(e)) for name, (d, e) in pairs.items()}
+
+
+def tables(values: dict[str, Any]) -> Pairs:
     """(X, y) whose last row has a hostile response, or a hostile regressor. y is not a function of X alone."""
     rng = np.random.default_rng(5)
     x = rng.normal(size=(ROWS, 1))
     y = 2 * x[:, 0] + rng.normal(size=ROWS)
     pairs: Pairs = {}
-    for name, value in (NOT_FINITE if gaps else FINITE).items():
-        pairs[f"y, {name}"] = (x, y), (x, ended(y, value))
-        pairs[f"x, {name}"] = (x, y), (ended(x, value), y)
+    for name, value in values.items():
+        pairs[f"y, {name}"] = (x, y), (x, with_last(y, value))
+        pairs[f"x, {name}"] = (x, y), (with_last(x, value), y)
     return pairs
 
 
 def classes() -> Pairs:
     """A classification: labels of ±1, and a row that has another label, or lies elsewhere."""
-    (x, _), _ = tables()["y, a tie"]
+    (x, _), _ = tables(FINITE)["y, a tie"]
     y = np.where(x[:, 0] > 0, 1.0, -1.0)
-    moved: Pairs = {f"x, {name}": ((x, y), (ended(x, v), y)) for name, v in FINITE.items()}
-    return moved | {"another label": ((x, y), (x, ended(y, -y[-1])))}
+    return _each(ends(x, FINITE), lambda moved: (moved, y)) | {"another label": ((x, y), (x, with_last(y, -y[-1])))}
 
 
 def groups(gaps: bool = False, labels_move: bool = True) -> Pairs:
@@ -223,7 +225,7 @@ def groups(gaps: bool = False, labels_move: bool = True) -> Pairs:
         other = ends(label.tolist(), others)
     else:
         other = ends(label, {str(v): v for v in (0, 7, -(2**63))})
-        pairs["both"] = (x, label), (ended(x, 1e308), ended(label, 0))
+        pairs["both"] = (x, label), (with_last(x, 1e308), with_last(label, 0))
     return pairs | {f"label, {name}": ((x, d), (x, e)) for name, (d, e) in other.items()}
 
 
@@ -234,25 +236,7 @@ def block_rows() -> Pairs:
     return pairs | ends(records, {"records": {"v": None}, "records, a key": {}})
 
 
-def planes(gaps: bool = False) -> Pairs:
-    """Two columns as one table."""
-    moved = ends(base(), NOT_FINITE if gaps else FINITE)
-    return {name: (np.column_stack([x, x]), np.column_stack([e, x])) for name, (x, e) in moved.items()}
-
-
-def _paired(pairs: Pairs, make: Callable[[Any], Any]) -> Pairs:
-    """The same pairs with something made of each side."""
-    return {name: (make(d), make(e)) for name, (d, e) in pairs.items()}
-
-
-def _sides(gaps: bool = False) -> Pairs:
-    return _paired(tables(gaps), lambda table: (table[0][:, 0], table[1]))
-
-
-def _vectors() -> Pairs:
-    return ends(np.array([0.5, 0.25]), {**FINITE, "NaN": np.nan})
-
-
+VECTOR, PLACES = np.array([0.5, 0.25]), np.arange(ROWS)
 DATA: dict[str, Callable[[], Pairs]] = {
     "numbers": numbers,
     "any numbers": lambda: numbers() | missing(),
@@ -261,17 +245,17 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "flags": flags,
     "labels": labels,
     "containers": container_pairs,
-    "containers by group": lambda: _paired(container_pairs(), lambda labels: (np.zeros(len(labels)), labels)),
-    "by group": lambda: _paired(labels(), lambda labels: (np.arange(float(ROWS)) % 7, labels)),
-    "sides by group": lambda: _paired(labels(), lambda labels: (np.arange(ROWS) % 2, np.arange(ROWS) % 2, labels)),
+    "containers by group": lambda: _each(container_pairs(), lambda labels: (np.zeros(len(labels)), labels)),
+    "by group": lambda: _each(labels(), lambda labels: (PLACES % 7.0, labels)),
+    "sides by group": lambda: _each(labels(), lambda labels: (PLACES % 2, PLACES % 2, labels)),
     "columns": lambda: {name: ({"a": d, "b": d}, {"a": e, "b": d}) for name, (d, e) in labels().items()},
-    "integers": lambda: ends(np.arange(ROWS) % 5, {str(v): v for v in (0, 7, -1, 2**62, -(2**63))}),
-    "plane": planes,
-    "plane with gaps": partial(planes, gaps=True),
-    "table": tables,
-    "table with gaps": partial(tables, gaps=True),
-    "sides": _sides,
-    "sides with gaps": partial(_sides, gaps=True),
+    "integers": lambda: ends(PLACES % 5, {str(v): v for v in (0, 7, -1, 2**62, -(2**63))}),
+    "plane": lambda: _each(ends(base(), FINITE), lambda x: np.column_stack([x, base()])),
+    "plane with gaps": lambda: _each(ends(base(), NOT_FINITE), lambda x: np.column_stack([x, base()])),
+    "table": lambda: tables(FINITE),
+    "table with gaps": lambda: tables(NOT_FINITE),
+    "sides": lambda: _each(tables(FINITE), lambda table: (table[0][:, 0], table[1])),
+    "sides with gaps": lambda: _each(tables(NOT_FINITE), lambda table: (table[0][:, 0], table[1])),
     "classes": classes,
     "groups": groups,
     "groups with gaps": partial(groups, gaps=True),
@@ -284,8 +268,8 @@ DATA: dict[str, Callable[[], Pairs]] = {
         "a number and NaN": (0.0, np.nan),
         "wide integers": (np.array(2**63 - 1), np.array(-(2**63))),
     },
-    "vector": _vectors,
-    "square": lambda: _paired(_vectors(), np.diag),
+    "vector": lambda: ends(VECTOR, {**FINITE, "NaN": np.nan}),
+    "square": lambda: _each(ends(VECTOR, {**FINITE, "NaN": np.nan}), np.diag),
     "scores": lambda: {
         "a tie": ([3, 3, 0], [4, 2, 0]),
         "huge": ([1e308, 0, 0], [-1e308, 0, 0]),
@@ -304,23 +288,30 @@ VALUES = ("number", "vector", "square", "scores", "distance")
 # ------------------------------------------------------------------------------------------------------ next to nobody
 
 
-def small_pairs(made: Declaration, secret: bool, people: bool) -> Pairs:
+def small_pairs(declaration: Declaration, secret: bool, people: bool) -> Pairs:
     """Neighbours of next to nobody, as the data of a declared function. Missing values where it takes them."""
-    gone = np.nan if "missing" in made.allowed else 7.0
+    shape, least = declaration.reads.shape, declaration.reads.least
+    gone, few = np.nan if "missing" in declaration.allowed else 7.0, (0.5, 0.5, 0.5)
 
     def rows(*values: float) -> Any:
-        return _shaped(made, values)
+        """Rows as the data arguments of the function."""
+        x = np.array(values, np.float64)
+        if shape in ("columns", "design"):
+            table = np.tile(x[:, None], (1, max(least, 2)))
+            return (table, x) if shape == "design" else table
+        if shape == "labelled":
+            return x, np.ones(x.size)
+        return x > 1 if shape == "flags" else (x, x) if shape == "sides" and least == 2 else x
 
     def owned(*values: float, owner: float = 0.0) -> PersonRows:
-        return PersonRows(_shaped(made, values), np.full(len(values), owner))
+        return PersonRows(rows(*values), np.full(len(values), owner))
 
-    few = 0.5, 0.5, 0.5
     if people and secret:
         nobody = owned(*few, owner=np.nan)  # rows without an id are nobody's
         return {"one person or nobody": (owned(*few), nobody), "one person or no rows": (owned(*few), owned())}
     if people:
-        gaps = owned(gone, gone)
-        return {"one person, other rows": (owned(*few), owned(2.0)), "one person, missing": (owned(*few), gaps)}
+        others = {"one person, other rows": owned(2.0), "one person, missing": owned(gone, gone)}
+        return {name: (owned(*few), other) for name, other in others.items()}
     if secret:
         last: Pairs = {"one row or none": (rows(0.5), rows()), "two rows or one": (rows(0.5, 1.0), rows(0.5))}
         return last | {"missing or not there": (rows(gone), rows())}
@@ -329,16 +320,3 @@ def small_pairs(made: Declaration, secret: bool, people: bool) -> Pairs:
         "one row, missing": (rows(0.5), rows(gone)),
         "all missing but one": (rows(gone, gone, gone), rows(gone, gone, 0.5)),
     }
-
-
-def _shaped(made: Declaration, rows: Sequence[float]) -> Any:
-    """Rows as the data arguments of a declared function."""
-    x, shape = np.array(rows, np.float64), made.reads.shape
-    if shape == "flags":
-        return x > 1
-    if shape in ("columns", "design"):
-        table = np.tile(x[:, None], (1, max(made.reads.least, 2)))
-        return (table, x) if shape == "design" else table
-    if shape == "labelled" or (shape == "sides" and made.reads.least == 2):
-        return x, np.ones(x.size) if shape == "labelled" else x
-    return x

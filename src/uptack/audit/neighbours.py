@@ -2,7 +2,7 @@
 
 Under SUBSTITUTE a person's rows take other values in D', under ADD_REMOVE they are missing from D'. Where a table has
 several columns, or is a frame, a list or a tuple (X, y), its last row is the one that differs. From such a pair follow
-the pair for ADD_REMOVE (`fewer`) and the pair of tables of people (`peopled`).
+the pair for ADD_REMOVE (`removals`) and the pair of tables of people (`person_pairs`).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MORE = 4
 """Rows of the person in question, where she has several."""
 
 
-def changed(d: Floats, rows: slice, value: float, relation: Adjacency = SUBSTITUTE) -> Columns:
+def change_rows(d: Floats, rows: slice, value: float, relation: Adjacency = SUBSTITUTE) -> Columns:
     """A column, and the same with some rows set to a value, or removed.
 
-    >>> changed(np.arange(4.0), slice(0, 1), 9.0)[1].tolist()
+    >>> change_rows(np.arange(4.0), slice(0, 1), 9.0)[1].tolist()
     [9.0, 1.0, 2.0, 3.0]
     """
     if len(range(*rows.indices(d.size))) > relation.rows_per_person:
@@ -48,7 +48,7 @@ def two_values(n: int, lower: int, relation: Adjacency = SUBSTITUTE, *, low: flo
     """
     checks.integer("lower", lower, least=relation.rows_per_person)
     d = np.r_[np.full(lower, low), np.full(n - lower, high)]
-    return changed(d, slice(lower - relation.rows_per_person, lower), high, relation)
+    return change_rows(d, slice(lower - relation.rows_per_person, lower), high, relation)
 
 
 def hostile(n: int, rank: int, relation: Adjacency = SUBSTITUTE) -> dict[str, Columns]:
@@ -60,54 +60,57 @@ def hostile(n: int, rank: int, relation: Adjacency = SUBSTITUTE) -> dict[str, Co
     """
     g = relation.rows_per_person
     checks.integer("rank", rank, least=g)
-    gap = np.r_[np.linspace(0, 1, rank), np.linspace(1e6, 1e6 + 1, n - rank)]
-    at = slice(rank - g, rank)
+    gap, at = np.r_[np.linspace(0, 1, rank), np.linspace(1e6, 1e6 + 1, n - rank)], slice(rank - g, rank)
+    ends = {
+        "ties at the rank": (0.0, 1.0),
+        "extreme magnitudes": (-HUGE, HUGE),
+        "signed zeros": (-0.0, 0.0),
+        "subnormals": (0.0, TINY),
+        "edges of the granularity": (0.5, float(np.nextafter(0.5, 1))),
+    }
     return {
-        "ties at the rank": two_values(n, rank, relation),
-        "all equal": changed(np.ones(n), slice(0, g), 2.0, relation),
-        "a gap": changed(gap, at, 1e6, relation),
-        "one row far away": changed(np.arange(float(n)), at, -1e9, relation),
-        "extreme magnitudes": two_values(n, rank, relation, low=-HUGE, high=HUGE),
-        "signed zeros": two_values(n, rank, relation, low=-0.0, high=0.0),
-        "subnormals": two_values(n, rank, relation, low=0.0, high=TINY),
-        "edges of the granularity": two_values(n, rank, relation, low=0.5, high=float(np.nextafter(0.5, 1))),
+        **{name: two_values(n, rank, relation, low=low, high=high) for name, (low, high) in ends.items()},
+        "all equal": change_rows(np.ones(n), slice(0, g), 2.0, relation),
+        "a gap": change_rows(gap, at, 1e6, relation),
+        "one row far away": change_rows(np.arange(float(n)), at, -1e9, relation),
     }
 
 
 # ------------------------------------------------------------------------------------------- a last row that differs
 
 
-def ended(x: Any, value: Any) -> Any:
-    """The column with another last row."""
+def with_last(x: Any, value: Any) -> Any:
+    """The column with another last row. Lists are rebuilt, not changed."""
+    if isinstance(x, list):
+        return [*x[:-1], value]
     other = x.copy()
-    rows = other.iloc if hasattr(other, "iloc") else other
-    rows[-1] = value
+    (other.iloc if hasattr(other, "iloc") else other)[-1] = value
     return other
 
 
-def fewer(pairs: Pairs) -> Pairs:
+def removals(pairs: Pairs) -> Pairs:
     """The same tables where the row in question is there, or not: for ADD_REMOVE."""
-    return {name: (e, taken(e, slice(-1))) for name, (_, e) in pairs.items()}
+    return {name: (e, take(e, slice(-1))) for name, (_, e) in pairs.items()}
 
 
-def peopled(pairs: Pairs, secret: bool = False) -> Pairs:
+def person_pairs(pairs: Pairs, secret: bool = False) -> Pairs:
     """The same pairs for people; where their number is `secret`, she is there or not.
 
     All other rows belong to people with two rows each. The last row is a person of her own, and on one side she has it
     several times: so the number of rows and their weights differ between the neighbours too.
     """
-    made: Pairs = {}
-    for i, (name, (d, e)) in enumerate(pairs.items()):
-        there, here = (1, MORE) if i % 2 else (MORE, 1)
-        made[name] = (_owned(e, there), _owned(e, 0)) if secret else (_owned(d, there), _owned(e, here))
-    return made
 
+    def side(data: Any, times: int) -> PersonRows:
+        n = length(data)
+        rows = [*range(n - 1), *[n - 1] * times]
+        return PersonRows(take(data, rows), np.array([n if row == n - 1 else row // 2 for row in rows], np.int64))
 
-def _owned(data: Any, times: int) -> PersonRows:
-    """The last row so many times, all of them hers, and the others in twos."""
-    n = length(data)
-    rows = np.r_[np.arange(n - 1), np.full(times, n - 1)].astype(np.int64)
-    return PersonRows(taken(data, rows), np.where(rows == n - 1, n, rows // 2))
+    many_first = {name: i % 2 == 0 for i, name in enumerate(pairs)}
+    return {
+        name: (side(e if secret else d, MORE if many_first[name] else 1),
+               side(e, 0 if secret else 1 if many_first[name] else MORE))
+        for name, (d, e) in pairs.items()
+    }  # fmt: skip
 
 
 def length(data: Any) -> int:
@@ -117,16 +120,17 @@ def length(data: Any) -> int:
     return length(data[0]) if isinstance(data, tuple) else len(data)
 
 
-def taken(data: Any, rows: NDArray[np.int64] | slice) -> Any:
-    """Some rows of it."""
+def take(data: Any, rows: Any) -> Any:
+    """Some rows of it: a slice, or a list of places."""
     if isinstance(data, dict):
-        return {key: taken(value, rows) for key, value in data.items()}
+        return {key: take(value, rows) for key, value in data.items()}
     if isinstance(data, tuple):
-        return tuple(taken(part, rows) for part in data)
+        return tuple(take(part, rows) for part in data)
     if isinstance(rows, slice):
         return (data.iloc if hasattr(data, "iloc") else data)[rows]
     if isinstance(data, list):
-        return [data[i] for i in rows.tolist()]
+        return [data[i] for i in rows]
+    places = np.array(rows, np.int64)
     if hasattr(data, "iloc"):
-        return data.iloc[rows].reset_index(drop=True)
-    return data.take(rows) if hasattr(data, "take") and not isinstance(data, np.ndarray) else data[rows]
+        return data.iloc[places].reset_index(drop=True)
+    return data.take(places) if hasattr(data, "take") and not isinstance(data, np.ndarray) else data[places]

@@ -1,6 +1,6 @@
 """Planted faults: what an audit must find, one line each: a name, the scenario that it is looked for on, and what is
-wrong. A fault is planted at the account (`at`, `given`, `computed`) or by one patch; see `uptack.audit.planting`. Wrong
-code that takes more than a line comes first.
+wrong. A fault is planted at the account (`at`, `on_input`, `no_draw`) or by one patch; see `uptack.audit.planting`.
+Wrong code that takes more than a line comes first.
 """
 # ruff: noqa: E501 - one line a fault
 
@@ -18,26 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from uptack.audit import planting
 from uptack.audit.calls import call_of
-from uptack.audit.edge_tables import person_ranked
+from uptack.audit.edge_scenarios import person_ranked
 from uptack.audit.exact_laws import ExactLaw, broken_laws
-from uptack.audit.planting import (
-    Plant,
-    always,
-    argument,
-    at,
-    before,
-    computed,
-    drawn,
-    given,
-    less,
-    narrower,
-    patch,
-    power,
-    quieter,
-    result,
-    times,
-)
+from uptack.audit.planting import always, argument, at, before, draw_by, narrower, no_draw, patch, power, result, times
 from uptack.audit.scenario import Scenario
 from uptack.blocks.partition import equal_blocks
 from uptack.densities.fourier import DensityBox
@@ -57,7 +42,7 @@ class PlantedFault(NamedTuple):
 
     name: str
     scenario: str | Scenario | ExactLaw
-    plants: tuple[Plant, ...] = ()
+    plants: tuple[planting.Plant, ...] = ()
 
     @contextmanager
     def planted(self) -> Iterator[None]:
@@ -68,14 +53,14 @@ class PlantedFault(NamedTuple):
             yield
 
 
-# ------------------------------------------------------------------------------------------------- what a large row does
+# ------------------------------------------------------------------------------------- wrong code of more than one line
 
 
 def _largest(data: Any) -> float:
     return float(np.max(np.nan_to_num(np.asarray(getattr(data, "values", data), np.float64)), initial=0.0))
 
 
-def _large(act: Any) -> Any:
+def _if_large(act: Any) -> Any:
     """Something that only a large row sets off."""
     return lambda x, *_: act(x) if _largest(x) > 1e300 else None
 
@@ -92,79 +77,48 @@ def _fail_behind(x: Any) -> None:
         raise InvalidArgument("x", "other", "this") from None
 
 
-# ------------------------------------------------------------------------------------------------ order statistics, tests
-
-
-def _anew(windows: Any, key: int) -> Any:
+def _redrawn_digits(windows: Any, key: int) -> Any:
     """The digits of a cell's rows, drawn again for every window that uses them."""
     return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
 
 
-def _shares_of_a_bin(made: Any, *_: Any) -> Any:
-    """A bin of a tree whose targets are shares of its rows, which are secret."""
-    return replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows)
-
-
-def _counted_by_value(rows: Any, candidate: int) -> int:
+def _count_by_value(rows: Any, candidate: int) -> int:
     """How many rows lie up to a candidate, all rows that are tied with it among them, whatever their digits."""
     key = rows._cells.key_of(candidate)
     rows._count({key})
     return int(min(sum(rows._counted[key]), rows._present))
 
 
-def _cut_by_ranks(found: Any, made: Any, steps: int, chain: Any, rows: Any, start: int, *_: Any) -> Any:
-    """Knots of a tree, after which the next bins start at the ranks that were aimed at, not at the knots."""
-    return [(v, start + base) for (v, _), base in zip(found, made.bases, strict=True)]
-
-
-def _following(mechanism: Any, value: Any, draw: Any) -> Any:
+def _scale_by_value(mechanism: Any, value: Any, draw: Any) -> Any:
     """Noise whose scale follows what it is added to, by a millionth."""
     size, law = abs(int(sum(int(v) for v in value))), mechanism.law
     return draw(replace(mechanism, law=replace(law, scale=law.scale * (1 + Fraction(size % 1000, 10**6)))), value)
 
 
-def _public_cutoff(proposals: Any) -> Any:
-    """Algorithm 12: a threshold of 1 + ln(1/δ), whatever ε is."""
-    return tuple(replace(p, cutoff=math.floor(math.log(1 / p.test.delta)) + 1) for p in proposals)
-
-
-# ------------------------------------------------------------------------------------------ rows, blocks, people, curves
-
-
-def _chosen_anew(n: int, blocks: int, entropy: Any) -> Any:
+def _blocks_by_n(n: int, blocks: int, entropy: Any) -> Any:
     """Blocks that all n rows are dealt to evenly, so that one row more deals all of them anew."""
-    members, found = equal_blocks(n, blocks, entropy), np.empty(n, np.int64)
-    found[members[members >= 0]] = np.nonzero(members >= 0)[0]
-    return found
+    members, block_of = equal_blocks(n, blocks, entropy), np.empty(n, np.int64)
+    block_of[members[members >= 0]] = np.nonzero(members >= 0)[0]
+    return block_of
 
 
-def _paired_anew(n: int, slots: int, most: int, entropy: Any) -> Any:
+def _pairs_by_n(n: int, slots: int, most: int, entropy: Any) -> Any:
     """Pairs of all n rows, so that one row more deals all of them anew."""
     places = equal(n, most, entropy)
     return np.arange(places.shape[1]), places
 
 
-def _in_two_pairs(places: Any, *_: Any) -> Any:
-    """Each pair, and all of their first rows once more with those of the next pair."""
-    return np.hstack([places, [places[0], np.roll(places[0], 1)]])
-
-
-def _unbounded(columns: Any, radius: float = 0.0) -> Any:
-    """Rows as integers, up to four times as long as they may be."""
-    return np.rint(np.clip(columns * (LENGTH / (radius or 1.0)), -4.0 * LENGTH, 4.0 * LENGTH))
-
-
-def _rows_are_dealt(original: Any) -> Any:
+def _blocks_of_rows(original: Any) -> Any:
     """Blocks of rows in place of people: those of one person are in several."""
 
-    def scattered(blocks: Any, codes: Any) -> Any:
+    def scatter(blocks: Any, codes: Any) -> Any:
         rows = np.concatenate(original(blocks, codes))
         return [rows[i :: len(blocks)] for i in range(len(blocks))]
 
-    return scattered
+    return scatter
 
 
-def _rows_change_slots(original: Any) -> Any:
+def _slots_of_rows(original: Any) -> Any:
     """Rows have the slots of others: those of one person are in several blocks."""
 
     def deal(rows: Any, *how: Any) -> Any:
@@ -174,53 +128,29 @@ def _rows_change_slots(original: Any) -> Any:
     return deal
 
 
-def _all_units_each(unit: Any, m: Any, least: Any = None) -> Any:
-    """Every row has all units of its person."""
-    return m * 0 + unit.most
-
-
-def _both_rising(epsilon: Any, relation: Any, rising: Any = Fraction(1, 2), most: int = 1) -> SkewedLaplace:
+def _rising_both_ways(epsilon: Any, relation: Any, rising: Any = Fraction(1, 2), most: int = 1) -> SkewedLaplace:
     """Both sides of skewed noise with the larger share of ε."""
     scale = 1 / (epsilon / (relation.rows_per_person * most) * max(rising, 1 - rising))
     return SkewedLaplace(scale, scale)
 
 
-def _all_for_one_row(plan: Any, groups: int) -> Privacy:
-    """All of ε for each row of a person."""
-    return Privacy(plan.answers.exact_epsilon, plan.answers.exact_delta, plan.adjacency.one_added)
-
-
-def _bare_box(columns: Any, *_: Any) -> DensityBox:
+def _data_box(columns: Any, *_: Any) -> DensityBox:
     """A box read off the data."""
     ends = [(float(line.min()), float(line.max()) + 1) for line in columns.rows().in_memory().lines]
     return DensityBox(*(tuple(side) for side in zip(*ends, strict=True)))
 
 
-def _bare_width(columns: Any, *_: Any) -> Any:
-    """A bandwidth read off the data."""
-    return (float(np.std(columns.rows().in_memory().lines[0])) / 5,), np.array([[0.0, 1.0]])
-
-
-def _largest_shown(original: Any) -> Any:
-    """Fits of all blocks with the largest response of all rows in them."""
-    return lambda x, y, *rest, **options: original(x, y, *rest, **options) + np.abs(y).max()
-
-
-# ------------------------------------------------------------------------------------------------- releases of a user
-
-
-def _own_bounds(rows: Any, entropy: Any) -> Any:
+def _data_bounds(rows: Any, entropy: Any) -> Any:
     width = max(float(rows.max() - rows.min()), 1e-9)
     return laplace(rows.mean(), sensitivity=width / rows.size, epsilon=1, entropy=entropy)
 
 
-def _printed_vector(vector: Any, entropy: Any) -> Any:
-    return laplace(vector, sensitivity=1, epsilon=1, entropy=entropy)
-
-
-FAR = np.array([0.0] * 9 + [1.0])
-OWN_BOUNDS = Scenario("a mean of one's own", _own_bounds, lambda: {"": (np.zeros(10), FAR)})
-EACH_COORDINATE = Scenario("a vector of one's own", _printed_vector, lambda: {"": (8 * [0.0], 8 * [1.0])})
+OWN_BOUNDS = Scenario("a mean of one's own", _data_bounds, lambda: {"": (np.zeros(10), np.array([0.0] * 9 + [1.0]))})
+EACH_COORDINATE = Scenario(
+    "a vector of one's own",
+    lambda vector, entropy: laplace(vector, sensitivity=1, epsilon=1, entropy=entropy),
+    lambda: {"": (8 * [0.0], 8 * [1.0])},
+)
 RANKED_ROWS = Scenario(
     "superiority of people's rows",
     call_of("uptack.superiority", {"epsilon": 20, "groups": (1, 0)}),
@@ -232,7 +162,9 @@ RANKED_ROWS = Scenario(
 
 HALF, ROOT_TWO = Fraction(1, 2), Fraction(14142136, 10**7)
 DECAY = "mechanisms.chain_decay"
-WEIGHTS = "table.PrivacyUnit.weights"
+ALL_UNITS = patch("table.PrivacyUnit.weights", lambda f: lambda unit, m, least=None: m * 0 + unit.most)
+"""Every row has all units of its person."""
+TRUE_SIZE = patch("statistics.noisy_size", lambda f: lambda n, law, account: n)
 COLUMN = "statistics.column"
 FAVOURITES = "table.memory.counts.favourites"
 CUTOFF = "noise.IntegerLaw.cutoff"
@@ -248,40 +180,40 @@ STILL = {("quantile", 11)}
 # fmt: off
 ORDER_STATISTICS = (
     ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
-    ("boxes: the true median", "median", computed("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
-    ("boxes: ⊥ by the true number of rows", "median, few rows", given("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
+    ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
+    ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
     ("reach: rows a person ignored", "median, 2 rows", argument("statistics.Statistic.reach", 4, lambda rows: 1)),
     ("chain: e^(-ε/4g) for e^(-ε/8g)", "quartiles", argument(DECAY, 0, times(2))),
     ("chain: rows a person ignored", "quartiles, 2 rows", argument(DECAY, 1, lambda g: 1)),
-    ("chain: digits of their own in each window", "many quantiles of one value", patch(DIGITS, lambda f: _anew)),
-    ("chain: a vector that is not drawn", "quartiles", computed("ChainDraw", lambda chain: (sorted(int(e[1]) for e in chain.edges), None))),
-    ("tree: digits of their own in each window", "quantiles of one value by a tree", patch(DIGITS, lambda f: _anew)),
+    ("chain: digits of their own in each window", "many quantiles of one value", patch(DIGITS, lambda f: _redrawn_digits)),
+    ("chain: a vector that is not drawn", "quartiles", no_draw("ChainDraw", lambda chain: (sorted(int(e[1]) for e in chain.edges), None))),
+    ("tree: digits of their own in each window", "quantiles of one value by a tree", patch(DIGITS, lambda f: _redrawn_digits)),
     ("tree: each tier at all of ε", "quantiles by a tree", argument(DECAY, 0, times(2))),
     ("tree: rows a person ignored", "quantiles by a tree, 2 rows", argument(DECAY, 1, lambda g: 1)),
-    ("tree: gaps that are shares of a bin's rows", "quantiles by a tree", result("mechanisms.Tree._bin", _shares_of_a_bin)),
-    ("tree: bins that start at ranks, not at knots", "quantiles by a tree", result("mechanisms._drawn", _cut_by_ranks)),
-    ("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.WindowRows.up_to", lambda f: _counted_by_value)),
+    ("tree: gaps that are shares of a bin's rows", "quantiles by a tree", result("mechanisms.Tree._bin", lambda made, *_: replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows))),
+    ("tree: bins that start at ranks, not at knots", "quantiles by a tree", result("mechanisms._drawn", lambda knots, made, steps, chain, rows, start, *_: [(v, start + base) for (v, _), base in zip(knots, made.bases, strict=True)])),
+    ("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.WindowRows.up_to", lambda f: _count_by_value)),
     ("ecdf: a replaced row counted as one move", "distribution", always("statistics._moved", 1)),
     ("ecdf: the same where rows are dropped", "distribution, drop", always("statistics._moved", 1)),
     ("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.RunningNoise.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
-    ("ecdf: running counts without noise", "distribution", computed("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
-    ("secret n: the true number of rows", "mean, add/remove", patch(SIZE, lambda f: lambda n, law, account: n)),
-    ("secret n: in a density", "density, add/remove", patch(SIZE, lambda f: lambda n, law, account: n)),
+    ("ecdf: running counts without noise", "distribution", no_draw("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
+    ("secret n: the true number of rows", "mean, add/remove", TRUE_SIZE),
+    ("secret n: in a density", "density, add/remove", TRUE_SIZE),
     ("secret n: ranks of an interval that move by nine", "median, an interval, add/remove", result("statistics.rank_bounds", lambda ranks, n, *_: (ranks[0] - 9 * (n % 2), ranks[1] + 9 * (n % 2)))),
     ("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument(SIZE, 1, narrower())),
     ("secret n: ranks of a range that don't follow", "spread, add/remove", patch("statistics.steady_ranks", lambda f: spread_ranks)),
-    ("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", drawn("IntegerNoise", _following)),
+    ("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", draw_by("IntegerNoise", _scale_by_value)),
     ("⊥: a secret weight that moves by three steps", "median, few rows", result("statistics.Statistic.room", lambda room, *_: 3 * room)),
     ("mean: sensitivity of one row a person", "mean, 2 rows", at("IntegerNoise", law=narrower())),
     ("mean: noise at twice its ε", "mean", at("IntegerNoise", law=narrower())),
     ("mean: an anchor at twice its ε", "mean", at("WeightedDraw", rho=power(2))),
     ("mean: rows a person ignored by the anchor", "mean, 2 rows", at("WeightedDraw", rho=power(2))),
-    ("mean: the best anchor, not drawn", "mean", computed("WeightedDraw", lambda v: v.keys[int(np.argmin(v.scores))])),
-    ("mean: sums without noise", "mean", computed("IntegerNoise", lambda v: v)),
+    ("mean: the best anchor, not drawn", "mean", no_draw("WeightedDraw", lambda v: v.keys[int(np.argmin(v.scores))])),
+    ("mean: sums without noise", "mean", no_draw("IntegerNoise", lambda v: v)),
     ("sum: a count that weighs nothing", "sum, add/remove", argument("statistics.sensitivity", 2, lambda count: 0)),
     ("variance: a fourth moment that may be 16", "variance", patch("statistics.fourth_powers", lambda f: lambda *a, **k: [16 * v for v in f(*a, **k)])),
     ("variance: a fourth moment at 1.5 of its ε, which other stages leave", "variance", at("IntegerNoise", 5, law=narrower(Fraction(3, 2)))),
-    ("TM: a tenth of its noise", "TM", at("NoisyMean", bound=less(100))),
+    ("TM: a tenth of its noise", "TM", at("NoisyMean", bound=times(Fraction(1, 100)))),
     ("TM: Lap(1) whatever ε is, as printed", "TM", result("mechanisms.NoisyMean.noise", lambda noise: replace(noise, law=IntegerLaplace(Fraction(1, 100) * noise.law.scale)))),
 )
 RANKS = (
@@ -299,13 +231,13 @@ TESTS = (
     ("ptr: noise of scale ε", "spread, ptr", result("mechanisms.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
     ("ptr: noise of scale ε, at the edge of the test", "median, ptr, drawn", result("mechanisms.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
     ("ptr: no test", "median, ptr, a jump", always("mechanisms.diameter", lambda low, high: True)),
-    ("ptr: Algorithm 12's printed threshold", "spread, ptr, drawn", at("TestedAnswer", proposals=_public_cutoff)),
+    ("ptr: Algorithm 12's printed threshold", "spread, ptr, drawn", at("TestedAnswer", proposals=lambda every: tuple(replace(p, cutoff=math.floor(math.log(1 / p.test.delta)) + 1) for p in every))),
     ("ptr: an answer without its noise", "median, ptr, a small move", patch("mechanisms.calibrated_laplace", lambda f: lambda bound, eps, size: (IntegerLaplace(Fraction(1, 10**6)), f(bound, eps, size)[1]))),
     ("A_dist: a lead for a distance", "mode", patch("mechanisms.gap_distance", lambda f: lambda gap, *_: int(gap))),
     ("A_dist: a threshold off by one", "release if unstable", result(CUTOFF, lambda t, *_: t - 1)),
-    ("A_dist: no test", "release if unstable", computed("StabilityTest", lambda v: v[0])),
-    ("Hampel: no test", "robust, two lines", computed("CellTest", lambda v: 0)),
-    ("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=less(1000))),
+    ("A_dist: no test", "release if unstable", no_draw("StabilityTest", lambda v: v[0])),
+    ("Hampel: no test", "robust, two lines", no_draw("CellTest", lambda v: 0)),
+    ("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=times(Fraction(1, 1000)))),
     ("Hampel: half its sensitivity", "robust, a clear fit", result("regression.RowTest.sensitivity", lambda s: s // 2)),
     ("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.normalised", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
 )
@@ -321,53 +253,53 @@ BLOCKS = (
 FUNCTIONS = (
     ("density: half its sensitivity", "density", result("kernels.KernelSum.sensitivity", lambda s, *_: s / 2)),
     ("density: without the root of 2", "density", result("kernels.KernelSum.sensitivity", lambda s, *_: s / ROOT_TWO)),
-    ("density: a bandwidth off the data", "density, private bandwidth", patch("densities._private_bandwidths", lambda f: _bare_width)),
+    ("density: a bandwidth off the data", "density, private bandwidth", patch("densities._private_bandwidths", lambda f: lambda columns, *_: ((float(np.std(columns.rows().in_memory().lines[0])) / 5,), np.array([[0.0, 1.0]])))),
     ("functions: half the noise", "function", result("mechanisms.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
-    ("functions: coordinates without noise", "function", computed("NoisyCoordinates", lambda v: v)),
+    ("functions: coordinates without noise", "function", no_draw("NoisyCoordinates", lambda v: v)),
     ("spectral: half its sensitivity", "spectral", result("kernels.FourierBasis.sensitivity", lambda s, *_: s / 2)),
     ("ball noise ÷ 2", "moments, Gamma noise", result("densities.BallNoise.scale", times(HALF))),
     ("Carathéodory noise ÷ 10", "moments, Carathéodory noise", result("densities.CaratheodoryNoise.scale", times(Fraction(1, 10)))),
     ("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.LaplaceNoise.scale", times(Fraction(1, 3)))),
-    ("moments: sums without noise", "moments, Gamma noise", computed("NoisyMoments", lambda v: v)),
-    ("moments: a box off the data", "moments, private box", patch("densities.private_box", lambda f: _bare_box)),
-    ("kernel machine ÷ 2", "kernel machine", argument("kernels._released", 1, less())),
+    ("moments: sums without noise", "moments, Gamma noise", no_draw("NoisyMoments", lambda v: v)),
+    ("moments: a box off the data", "moments, private box", patch("densities.private_box", lambda f: _data_box)),
+    ("kernel machine ÷ 2", "kernel machine", argument("kernels._released", 1, times(HALF))),
 )
 NOISE_AND_TABLES = (
     ("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
-    ("Laplace noise that is left out", "Laplace noise", computed("GridMechanism", lambda v: v)),
+    ("Laplace noise that is left out", "Laplace noise", no_draw("GridMechanism", lambda v: v)),
     ("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
-    ("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=less())),
-    ("K-norm noise for another body", "K-norm noise", at("NormMechanism", scale=less(ROOT_TWO))),
-    ("matrix noise for half a sensitivity", "matrix noise", at("MatrixLaplace", theta=less())),
+    ("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=times(HALF))),
+    ("K-norm noise for another body", "K-norm noise", at("NormMechanism", scale=times(1 / ROOT_TWO))),
+    ("matrix noise for half a sensitivity", "matrix noise", at("MatrixLaplace", theta=times(HALF))),
     ("exponential mechanism without the 2", "exponential mechanism", at("NoisyChoice", rate=times(2))),
     ("noisy max without the 2", "noisy max", at("NoisyChoice", rate=times(2))),
-    ("noisy max: the true one", "noisy max", computed("NoisyChoice", lambda scores: int(np.argmax(scores[::-1])))),
+    ("noisy max: the true one", "noisy max", no_draw("NoisyChoice", lambda scores: int(np.argmax(scores[::-1])))),
     ("histogram: half its scale under SUBSTITUTE", "histogram", argument("discrete.cell_noise", 0, times(2))),
-    ("sparse cells: both sides at 0.7ε", "sparse cells, adaptive", patch("discrete.cell_noise", lambda f: _both_rising)),
+    ("sparse cells: both sides at 0.7ε", "sparse cells, adaptive", patch("discrete.cell_noise", lambda f: _rising_both_ways)),
     ("sparse cells: noise ÷ 2", "sparse cells, adaptive", at("SparseCells", law=narrower())),
     ("independence: cells at 2ε", "independence", at("IntegerNoise", law=narrower())),
     ("margins: each at all of ε", "margins", at("IntegerNoise", law=narrower())),
-    ("optimal count: a row of the table off by one", "minimax count", given("TableDraw", lambda true: 2 * true - 4)),
+    ("optimal count: a row of the table off by one", "minimax count", planting.on_input("TableDraw", lambda true: 2 * true - 4)),
     ("screen: a cap off by g", "categories, 2 rows", result("discrete.capped", lambda c, law, delta, g: Capped(law, max(c.most - g, 0)))),
-    ("screen: every category shown as it is", "categories", computed("Screen", lambda table: (tuple(table[0]), table[1]))),
-    ("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._Plan.each", lambda f: _all_for_one_row)),
+    ("screen: every category shown as it is", "categories", no_draw("Screen", lambda table: (tuple(table[0]), table[1]))),
+    ("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._Plan.each", lambda f: lambda plan, groups: Privacy(plan.answers.exact_epsilon, plan.answers.exact_delta, plan.adjacency.one_added))),
     ("R_H: Lap(h/ε) on each coordinate, as printed", EACH_COORDINATE),
     ("mean: bounds read off the data", OWN_BOUNDS),
 )
 PEOPLE = (
-    ("people: rows that weigh one each", "histogram of shares, people", patch(WEIGHTS, lambda f: _all_units_each)),
-    ("people: categories of rows that weigh one each", "categories of shares, people", patch(WEIGHTS, lambda f: _all_units_each)),
-    ("people: a median of rows that weigh one each", "median, people", patch(WEIGHTS, lambda f: _all_units_each)),
-    ("people: densities of rows that weigh one each", "density, people", patch(WEIGHTS, lambda f: _all_units_each)),
-    ("people: moments of rows that weigh one each", "moments, Laplace noise, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: rows that weigh one each", "histogram of shares, people", ALL_UNITS),
+    ("people: categories of rows that weigh one each", "categories of shares, people", ALL_UNITS),
+    ("people: a median of rows that weigh one each", "median, people", ALL_UNITS),
+    ("people: densities of rows that weigh one each", "density, people", ALL_UNITS),
+    ("people: moments of rows that weigh one each", "moments, Laplace noise, people", ALL_UNITS),
     ("people: a cap that is not applied", "count of rows, people", patch("table.up_to", lambda f: lambda rows, most: int(rows.sum()))),
     ("people: counted by their rows", "count, people", patch("table.up_to", lambda f: lambda rows, most: int(rows.sum()))),
     ("people: units of half a person", "histogram, people", argument("discrete.cell_noise", "most", lambda m: m // 2)),
     ("people: a screen for half a person", "categories, people", argument("discrete.capped", 2, lambda g: g // 2)),
-    ("people: rows of one in two blocks", "block median, people", patch("blocks.rows_of", _rows_are_dealt)),
-    ("people: rows of one in two blocks of a regression", "short cut, people", patch("table.MemoryRows.deal", _rows_change_slots)),
-    ("people: gradients of rows that weigh one each", "linear, people", patch(WEIGHTS, lambda f: _all_units_each)),
-    ("people: directions of rows that weigh one each", "scatter, people", patch(WEIGHTS, lambda f: _all_units_each)),
+    ("people: rows of one in two blocks", "block median, people", patch("blocks.rows_of", _blocks_of_rows)),
+    ("people: rows of one in two blocks of a regression", "short cut, people", patch("table.MemoryRows.deal", _slots_of_rows)),
+    ("people: gradients of rows that weigh one each", "linear, people", ALL_UNITS),
+    ("people: directions of rows that weigh one each", "scatter, people", ALL_UNITS),
     ("people: a machine of rows that weigh one each", "kernel machine, people", result("kernels._weights", lambda made, *_: made if made is None else made * 0 + 1)),
     ("people: ranks of rows", "tau, people", patch("table.memory.per_person.numbers", lambda f: lambda values, *_: values)),
     ("people: in each of their groups", "unknown groups, one each, people", argument(FAVOURITES, 2, lambda g: 9)),
@@ -376,17 +308,17 @@ PEOPLE = (
     ("people: all of ε in each of two groups", "groups, two each, people", argument("grouping._Plan.each", 1, lambda g: 1)),
     ("people: a list of groups for one group each", "unknown groups, two each, people", argument("grouping._Plan.screen", 1, lambda g: 1)),
     ("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(2))),
-    ("people: the fewest cells that anybody has", "histogram, people", computed("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
+    ("people: the fewest cells that anybody has", "histogram, people", no_draw("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
     ("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry._check_people", None)),
 )
 OBSERVABLE = (
     ("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.canonical", lambda f: lambda value: value)),
-    ("a warning", HUGE, patch("registry.SILENCE", lambda _: nullcontext()), before(COLUMN, _large(lambda x: warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)))),
-    ("a row in an error", HUGE, before(COLUMN, _large(_fail))),
-    ("an error of another library", HUGE, before(COLUMN, _large(lambda x: 1 / 0))),
-    ("an error behind the error", HUGE, before(COLUMN, _large(_fail_behind))),
+    ("a warning", HUGE, patch("registry.SILENCE", lambda _: nullcontext()), before(COLUMN, _if_large(lambda x: warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)))),
+    ("a row in an error", HUGE, before(COLUMN, _if_large(_fail))),
+    ("an error of another library", HUGE, before(COLUMN, _if_large(lambda x: 1 / 0))),
+    ("an error behind the error", HUGE, before(COLUMN, _if_large(_fail_behind))),
     ("a line in the log", HUGE, before(COLUMN, lambda x, *_: logging.getLogger("uptack").debug("the largest row is %s", _largest(x)))),
-    ("a line on the screen", HUGE, before(COLUMN, _large(lambda x: sys.stderr.write("a large row\n")))),
+    ("a line on the screen", HUGE, before(COLUMN, _if_large(lambda x: sys.stderr.write("a large row\n")))),
     ("a dtype that follows one row", HUGE, result("statistics.median", lambda made, x, *_: replace(made, value=np.float32(made.value)) if made and _largest(x) > 1e300 else made)),
     ("a note", HUGE, result("statistics.median", lambda made, x, *_: replace(made, notes=(f"{_largest(x):.3g}",)) if made else made)),
     ("a session shows a secret number of rows", SECRET_SESSION, result("session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
@@ -409,19 +341,19 @@ EXACT = (
 )
 FITS = (
     ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
-    ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.fit_blocks", _largest_shown)),
-    ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.chosen_blocks", lambda f: _chosen_anew)),
+    ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.fit_blocks", lambda f: lambda x, y, *rest, **options: f(x, y, *rest, **options) + np.abs(y).max())),
+    ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.chosen_blocks", lambda f: _blocks_by_n)),
     ("short cut: standard errors at 3ε", "short cut, standard errors", at("InverseDraw", 2, rho=power(3))),
     ("linear: one row of three", "linear, 3 rows", result("multivariate.moved", lambda m, *_: m // 3)),
-    ("linear: rows as long as they are", "linear, a row that moves", patch("multivariate.bounded", lambda f: _unbounded)),
+    ("linear: rows as long as they are", "linear, a row that moves", patch("multivariate.bounded", lambda f: lambda columns, radius=0.0: np.rint(np.clip(columns * (LENGTH / (radius or 1.0)), -4.0 * LENGTH, 4.0 * LENGTH)))),
     ("linear: both gradients as long as one may be", "linear, a row that moves", patch("multivariate.shared", lambda f: lambda u, v, longest: np.vstack([bounded(u, longest), bounded(v, longest)]))),
     ("linear: variances in a quarter of their unit", "linear, a row that moves", result("multivariate.shares_of", lambda whole, *_: 4 * whole)),
-    ("linear: the true number of rows", "linear, add/remove", patch("statistics.noisy_size", lambda f: lambda n, law, account: n)),
+    ("linear: the true number of rows", "linear, add/remove", TRUE_SIZE),
     ("linear: lengths of one row of three", "linear, 3 rows", always("account.Account.rows", 1)),
     ("quantile: lengths of one row of three", "quantile, 3 rows", always("account.Account.rows", 1)),
-    ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.chosen", lambda f: _paired_anew)),
-    ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.equal", _in_two_pairs)),
-    *((f"{fit}: noise of draw {k} ÷ 4", f"{fit}, a row that moves", quieter(k, 4)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL),
+    ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.chosen", lambda f: _pairs_by_n)),
+    ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.equal", lambda places, *_: np.hstack([places, [places[0], np.roll(places[0], 1)]]))),
+    *((f"{fit}: noise of draw {k} ÷ 4", f"{fit}, a row that moves", planting.less_noise(k, 4)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL),
 )
 
 LINES: tuple[tuple[Any, ...], ...] = (

@@ -11,22 +11,21 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
-How = Callable[[Any], Any]
+Change = Callable[[Any], Any]
 Place = tuple[Any, str]
 
 
-@dataclass(frozen=True)
-class Plant:
+class Plant(NamedTuple):
     """`change(original)` in the place of what a path names, for as long as the context that a call of it opens."""
 
     path: str
-    change: How
+    change: Change
 
     def __call__(self) -> AbstractContextManager[None]:
         """Plant it."""
@@ -35,41 +34,8 @@ class Plant:
 
 # ----------------------------------------------------------------------------------------------------- at the account
 
-DRAW = "uptack.account.Account.draw"
 
-
-def at(kind: str, place: int | None = None, **changes: How) -> Plant:
-    """Mechanisms of this kind with other fields: all of them, or the one that is drawn as so many of its release."""
-
-    def other(mechanism: Any, value: Any, draw: Any) -> Any:
-        return draw(replace(mechanism, **{name: how(getattr(mechanism, name)) for name, how in changes.items()}), value)
-
-    return drawn(kind, other, place)
-
-
-def given(kind: str, how: How) -> Plant:
-    """Mechanisms of this kind with another input."""
-    return drawn(kind, lambda mechanism, value, draw: draw(mechanism, how(value)))
-
-
-def computed(kind: str, how: How) -> Plant:
-    """What is computed from the data in place of a draw."""
-    return drawn(kind, lambda mechanism, value, draw: how(value))
-
-
-def quieter(place: int, by: int = 2) -> Plant:
-    """So many times less noise in the draw of this place, whatever mechanism it is and whichever field says so."""
-    fields = {"law": narrower(by), "rho": power(by), "q": power(by), "theta": less(by), "scale": less(by),
-              "rate": times(by), "bound": less(by)}  # fmt: skip
-
-    def other(mechanism: Any, value: Any, draw: Any) -> Any:
-        name = next(name for name in fields if name in mechanism.__dataclass_fields__)
-        return draw(replace(mechanism, **{name: fields[name](getattr(mechanism, name))}), value)
-
-    return drawn("", other, place)
-
-
-def drawn(kind: str, instead: Callable[..., Any], place: int | None = None) -> Plant:
+def draw_by(kind: str, instead: Callable[..., Any], place: int | None = None) -> Plant:
     """`instead(mechanism, value, draw)` for draws of a kind, or of any kind, at a place of their release, or at any."""
 
     def change(original: Any) -> Any:
@@ -84,10 +50,41 @@ def drawn(kind: str, instead: Callable[..., Any], place: int | None = None) -> P
 
         return call
 
-    return Plant(DRAW, change)
+    return patch("account.Account.draw", change)
 
 
-def narrower(by: Any = 2) -> How:
+def at(kind: str, place: int | None = None, **changes: Change) -> Plant:
+    """Mechanisms of this kind with other fields: all of them, or the one that is drawn as so many of its release."""
+
+    def other(one: Any) -> Any:
+        return replace(one, **{name: change(getattr(one, name)) for name, change in changes.items()})
+
+    return draw_by(kind, lambda mechanism, value, draw: draw(other(mechanism), value), place)
+
+
+def on_input(kind: str, change: Change) -> Plant:
+    """Mechanisms of this kind with another input."""
+    return draw_by(kind, lambda mechanism, value, draw: draw(mechanism, change(value)))
+
+
+def no_draw(kind: str, compute: Change) -> Plant:
+    """What is computed from the data in place of a draw."""
+    return draw_by(kind, lambda mechanism, value, draw: compute(value))
+
+
+def less_noise(place: int, by: int = 2) -> Plant:
+    """So many times less noise in the draw of this place, whatever mechanism it is and whichever field says so."""
+    fields = {"law": narrower(by), "rho": power(by), "q": power(by), "rate": times(by)}
+    fields |= dict.fromkeys(("theta", "scale", "bound"), times(Fraction(1, by)))
+
+    def other(one: Any) -> Any:
+        name = next(name for name in fields if name in one.__dataclass_fields__)
+        return replace(one, **{name: fields[name](getattr(one, name))})
+
+    return draw_by("", lambda mechanism, value, draw: draw(other(mechanism), value), place)
+
+
+def narrower(by: Any = 2) -> Change:
     """A law of noise with so many times less of it."""
 
     def law(one: Any) -> Any:
@@ -99,17 +96,12 @@ def narrower(by: Any = 2) -> How:
     return law
 
 
-def less(by: Any = 2) -> How:
-    """A number so many times smaller."""
-    return lambda value: value / by
-
-
-def power(exponent: int) -> How:
+def power(exponent: int) -> Change:
     """The decay of a draw at so many times its ε."""
     return lambda rho: rho**exponent
 
 
-def times(factor: Any) -> How:
+def times(factor: Any) -> Change:
     """So many times as much."""
     return lambda value: value * Fraction(factor)
 
@@ -117,56 +109,46 @@ def times(factor: Any) -> How:
 # --------------------------------------------------------------------------------------------------------- one function
 
 
-def patch(path: str, change: How) -> Plant:
+def patch(path: str, change: Change) -> Plant:
     """`change(original)` in the place of what a path of this package names."""
     return Plant(f"uptack.{path}", change)
 
 
-def argument(path: str, place: int | str, how: How) -> Plant:
+def argument(path: str, place: int | str, change: Change) -> Plant:
     """A function with one of its arguments changed on the way in, by place or by name."""
 
-    def change(original: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            if isinstance(place, str):
-                options = {**options, **({place: how(options[place])} if place in options else {})}
-            else:
-                arguments = (*arguments[:place], how(arguments[place]), *arguments[place + 1 :])
-            return original(*arguments, **options)
+    def call(original: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
+        where: Any = options if isinstance(place, str) else arguments
+        if isinstance(place, int) or place in options:
+            where[place] = change(where[place])
+        return original(*arguments, **options)
 
-        return call
-
-    return patch(path, change)
+    return patch(path, lambda original: lambda *arguments, **options: call(original, list(arguments), options))
 
 
-def result(path: str, how: Callable[..., Any]) -> Plant:
-    """What a function returns, changed: `how(result, *arguments)`; of a property, `how(value)`."""
+def result(path: str, change: Callable[..., Any]) -> Plant:
+    """What a function returns, changed: `change(result, *arguments)`; of a property, `change(value)`."""
 
-    def change(original: Any) -> Any:
+    def other(original: Any) -> Any:
         if isinstance(original, property):
-            return property(lambda self: how(original.fget(self)))  # type: ignore[misc]
-        return lambda *a, **k: how(original(*a, **k), *a)
+            return property(lambda self: change(original.fget(self)))  # type: ignore[misc]
+        return lambda *a, **k: change(original(*a, **k), *a)
 
-    return patch(path, change)
+    return patch(path, other)
 
 
 def always(path: str, value: Any) -> Plant:
     """A property, or a function, with the same value whatever its arguments."""
-    return patch(
-        path, lambda one: property(lambda self: value) if isinstance(one, property) else lambda *_, **__: value
-    )
+
+    def constant(*_: Any, **__: Any) -> Any:
+        return value
+
+    return patch(path, lambda original: property(constant) if isinstance(original, property) else constant)
 
 
-def before(path: str, look: Callable[..., None]) -> Plant:
+def before(path: str, look: Callable[..., Any]) -> Plant:
     """A look at the arguments on the way in, with whatever comes of it."""
-
-    def change(original: Any) -> Any:
-        def call(*arguments: Any, **options: Any) -> Any:
-            look(*arguments)
-            return original(*arguments, **options)
-
-        return call
-
-    return patch(path, change)
+    return patch(path, lambda original: lambda *a, **k: (look(*a), original(*a, **k))[1])
 
 
 # ------------------------------------------------------------------------------------------------------------- patches
@@ -195,24 +177,24 @@ def _definer(owner: Any, name: str) -> Any:
     """The owner itself if it has the name, or the one module of it that defines the name."""
     if hasattr(owner, name) or not isinstance(owner, ModuleType):
         return owner
-    found = [one for one in _modules(owner) if getattr(vars(one).get(name), "__module__", None) == one.__name__]
-    if len(found) != 1:
-        raise AttributeError(f"{len(found)} modules of {owner.__name__} define {name}")
-    return found[0]
+    definers = [one for one in _modules(owner) if getattr(vars(one).get(name), "__module__", None) == one.__name__]
+    if len(definers) != 1:
+        raise AttributeError(f"{len(definers)} modules of {owner.__name__} define {name}")
+    return definers[0]
 
 
 @cache
 def _modules(room: ModuleType) -> list[ModuleType]:
     """All modules of a room that can be imported."""
-    found = []
+    modules = []
     for module in pkgutil.walk_packages(getattr(room, "__path__", ()), f"{room.__name__}."):
         with suppress(ImportError):
-            found.append(importlib.import_module(module.name))
-    return found
+            modules.append(importlib.import_module(module.name))
+    return modules
 
 
 @contextmanager
-def patched(path: str, change: How) -> Iterator[None]:
+def patched(path: str, change: Change) -> Iterator[None]:
     """`change(original)` in the place of what the path names. Names that are first bound in between are put back too.
 
     >>> import uptack as ut
@@ -221,35 +203,33 @@ def patched(path: str, change: How) -> Iterator[None]:
     'nothing'
     """
     owner, name = owner_of(path)
-    found = getattr(owner, name)  # which loads what is loaded when it is used, and fails where nothing has the name
-    original = vars(owner).get(name, found)
+    current = getattr(owner, name)  # which loads what is loaded when it is used, and fails where nothing has the name
+    original = vars(owner).get(name, current)
     other = change(original)
-    places = _bound(original) if isinstance(owner, ModuleType) else [(owner, name)]
-    own = {(id(place), key) for place, key in _bound(other)}
+    places = _places(original) if isinstance(owner, ModuleType) else [(owner, name)]
+    own = {(id(place), key) for place, key in _places(other)}
     try:
-        for place in places:
-            _put(*place, other)
+        _bind(places, other)
         yield
     finally:
-        loaded = [(place, key) for place, key in _bound(other) if (id(place), key) not in own]
-        for place in [*places, *loaded]:
-            _put(*place, original)
+        _bind([*places, *((place, key) for place, key in _places(other) if (id(place), key) not in own)], original)
 
 
-def _bound(one: Any) -> list[Place]:
+def _places(one: Any) -> list[Place]:
     """Which names of modules of ours, and entries of their dictionaries, are this object."""
-    found: list[Place] = []
+    places: list[Place] = []
     for module in [m for key, m in list(sys.modules.items()) if f"{key}.".startswith("uptack.") and m is not None]:
         for name, value in list(vars(module).items()):
             if value is one:
-                found.append((module, name))
+                places.append((module, name))
             if type(value) is dict and not name.startswith("__"):
-                found += [(value, key) for key, entry in value.items() if entry is one]
-    return found
+                places += [(value, key) for key, entry in value.items() if entry is one]
+    return places
 
 
-def _put(place: Any, key: str, value: Any) -> None:
-    if isinstance(place, dict):
-        place[key] = value
-    else:
-        setattr(place, key, value)
+def _bind(places: list[Place], value: Any) -> None:
+    for place, key in places:
+        if isinstance(place, dict):
+            place[key] = value
+        else:
+            setattr(place, key, value)

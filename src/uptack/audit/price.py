@@ -62,13 +62,6 @@ class Prices:
     error: str = ""
 
 
-def _joint(loss: Loss, parts: list[float]) -> float:
-    if not isinstance(loss, Gaussian) or len(parts) < 2 or math.inf in parts:
-        return sum(parts)
-    squares = sum(1 / gaussian_noise_multiplier(part, loss.delta) ** 2 for part in parts)
-    return float(gaussian_epsilon(1 / math.sqrt(squares), loss.delta))
-
-
 def price(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
     """What is wrong with the mechanisms inside of a release between these neighbours; nothing, if all theorems apply.
 
@@ -105,27 +98,27 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
         allowed = cost(one.mechanism.loss, claims[0].adjacency).epsilon
         try:
             with np.errstate(all="ignore"):
-                found = one.mechanism.price(one.value, other.value, one.output)
+                move = one.mechanism.price(one.value, other.value, one.output)
         except AssumptionFailed as failed:
             problems.append(f"{where}: {failed}")
             continue
         except OverflowError:  # further than floats go
-            found = math.inf
-        priced.append(PricedDraw(one.mechanism, one.value, other.value, found, allowed))
-        if not _within(found, allowed):
-            problems.append(f"{where}: costs ε = {found:.4g} of {allowed:.4g}")
+            move = math.inf
+        priced.append(PricedDraw(one.mechanism, one.value, other.value, move, allowed))
+        if not _within(move, allowed):
+            problems.append(f"{where}: costs ε = {move:.4g} of {allowed:.4g}")
     total = _total(priced, getattr(results[0], "loss", None), claims[0])
     if not _within(total, claimed):
         problems.append(f"costs ε = {total:.4g} of {claimed:.4g} claimed")
     if len(first.draws) != len(second.draws):
         problems.append("another course of events: some mechanisms were not drawn")
-    elif look(results[0]) != look(results[1]):
+    elif fingerprint(results[0]) != fingerprint(results[1]):
         problems.append("the result depends on the data past all mechanisms")
     return Prices(tuple(priced), total, claimed, tuple(dict.fromkeys(problems)))
 
 
-def _within(found: float, allowed: float) -> bool:
-    return found <= allowed * (1 + ROUNDING) + 1e-12
+def _within(price: float, allowed: float) -> bool:
+    return price <= allowed * (1 + ROUNDING) + 1e-12
 
 
 def _total(priced: Sequence[PricedDraw], whole: Any, claim: Privacy) -> float:
@@ -139,8 +132,15 @@ def _total(priced: Sequence[PricedDraw], whole: Any, claim: Privacy) -> float:
         return cost(replace(whole, rho=spent.rho, failure=spent.delta)).epsilon if below else math.inf
     vectors: dict[Loss, list[float]] = {}
     for draw in priced:
-        vectors.setdefault(draw.mechanism.loss, []).append(draw.price)
-    return sum(_joint(loss, [price for price in parts if price]) for loss, parts in vectors.items())
+        vectors.setdefault(draw.mechanism.loss, []).extend([draw.price] if draw.price else [])
+    total = 0.0
+    for loss, parts in vectors.items():
+        if not isinstance(loss, Gaussian) or len(parts) < 2 or math.inf in parts:
+            total += sum(parts)
+        else:
+            squares = sum(1 / gaussian_noise_multiplier(part, loss.delta) ** 2 for part in parts)
+            total += float(gaussian_epsilon(1 / math.sqrt(squares), loss.delta))
+    return total
 
 
 def claims_of(result: Any) -> list[Privacy] | None:
@@ -179,9 +179,9 @@ class Recorder:
 
     def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
         """The output to go on with."""
-        held = value.copy() if isinstance(value, np.ndarray) else value  # the release may go on to change it
+        copy = value.copy() if isinstance(value, np.ndarray) else value  # the release may go on to change it
         output = draw() if self.repeats is None else self._repeat(mechanism, self.repeats)
-        self.draws.append(Draw(mechanism, held, output, self.tape.requests))
+        self.draws.append(Draw(mechanism, copy, output, self.tape.requests))
         return output
 
     def _repeat(self, mechanism: Mechanism[Any, Any], repeats: Sequence[Draw]) -> Any:
@@ -189,9 +189,9 @@ class Recorder:
         first = repeats[place] if place < len(repeats) else None
         if first is None or type(first.mechanism) is not type(mechanism):
             self.diverged = f"{kind} in the place of {type(first.mechanism).__name__ if first else 'the end'}"
-        elif look(first.mechanism) != look(mechanism):
+        elif fingerprint(first.mechanism) != fingerprint(mechanism):
             pairs = [(f.name, getattr(first.mechanism, f.name), getattr(mechanism, f.name)) for f in fields(mechanism)]
-            other = "; ".join(f"{name} is {a} or {b}" for name, a, b in pairs if look(a) != look(b))
+            other = "; ".join(f"{name} is {a} or {b}" for name, a, b in pairs if fingerprint(a) != fingerprint(b))
             self.diverged = f"draw {place + 1}, {kind}: {other[:200]}"
         if first is None or self.diverged:
             raise RuntimeError(self.diverged)  # the run ends here, and the rim may hide why
@@ -232,24 +232,25 @@ class CoupledTape(TapeEntropy):
         return digits
 
 
-def look(value: Any) -> Any:
+def fingerprint(value: Any) -> Any:
     """A value by all that can be seen of it, exactly. A function is its code and what it was made with."""
     if isinstance(value, Release | NoReply):
-        return type(value).__name__, look(value.value), value.privacy, value.mechanism, repr(value.loss)
+        return type(value).__name__, fingerprint(value.value), value.privacy, value.mechanism, repr(value.loss)
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tolist() if value.dtype.kind == "O" else value.tobytes()
     if hasattr(value, "answers"):  # a released function: what it has answered
-        return look(value.answers)
+        return fingerprint(value.answers)
     if hasattr(value, "items"):
-        return [(repr(key), look(entry)) for key, entry in value.items()]
+        return [(repr(key), fingerprint(entry)) for key, entry in value.items()]
     if is_dataclass(value) and not isinstance(value, type):
-        return [type(value).__name__, *(look(getattr(value, f.name)) for f in fields(value))]
+        return [type(value).__name__, *(fingerprint(getattr(value, f.name)) for f in fields(value))]
     if isinstance(value, list | tuple):
-        return [look(part) for part in value]
+        return [fingerprint(part) for part in value]
     if callable(value) and not isinstance(value, type):
         cells = getattr(value, "__closure__", None) or ()
-        return getattr(value, "__qualname__", type(value).__name__), *(look(cell.cell_contents) for cell in cells)
+        name = getattr(value, "__qualname__", type(value).__name__)
+        return name, *(fingerprint(cell.cell_contents) for cell in cells)
     text = repr(value)
     if " object at 0x" in text and hasattr(value, "__dict__"):
-        return type(value).__name__, look(vars(value))
+        return type(value).__name__, fingerprint(vars(value))
     return type(value).__name__, text

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import io
+import itertools
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.audit.scenario import Pair, Scenario, Shown
+from uptack.audit.scenario import Pair, Scenario, SessionCall
 from uptack.errors import UptackError
 from uptack.noise import Entropy
 from uptack.release import NoReply, Release
@@ -74,29 +75,31 @@ class TapeEntropy(Entropy):
 
 
 @dataclass(frozen=True)
-class SeenAnswer:
+class Appearance:
     """What is seen of one result: how it is made (`form`), what it says of itself (`stamps`), labels, the value."""
 
     form: Any
     stamps: Any = None
     labels: tuple[Any, ...] = ()
     value: Any = field(default=None, compare=False)
-    parts: Mapping[str, SeenAnswer] = field(default_factory=dict)
+    parts: Mapping[str, Appearance] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Observation:
     """All that an observer sees of one call."""
 
-    answer: SeenAnswer | None
+    answer: Appearance | None
     error: tuple[str, ...]
     warned: tuple[str, ...]
     logged: tuple[str, ...]
     printed: str
-    shown: Any = None
+    session: Any = None
 
 
-class _Log(logging.Handler):
+class _LogLines(logging.Handler):
+    """What the loggers of this package say, and no others: a driver or another thread is not part of the release."""
+
     def __init__(self) -> None:
         super().__init__(0)
         self.lines: list[str] = []
@@ -104,39 +107,35 @@ class _Log(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(f"{record.levelname} {record.name}: {record.getMessage()}")
 
-
-@contextlib.contextmanager
-def _listening(log: _Log) -> Iterator[None]:
-    """Listen to the loggers of this package alone, and collect no garbage meanwhile.
-
-    What a driver, another thread or an older object says is not part of the release.
-    """
-    ours, collecting = logging.getLogger("uptack"), gc.isenabled()
-    level = ours.level
-    ours.addHandler(log)
-    ours.setLevel(1)
-    gc.disable()
-    try:
-        yield
-    finally:
-        ours.removeHandler(log)
-        ours.setLevel(level)
-        if collecting:
-            gc.enable()
+    @contextlib.contextmanager
+    def capture(self) -> Iterator[None]:
+        """Listen, and collect no garbage meanwhile: older objects may log when they go."""
+        ours, collecting = logging.getLogger("uptack"), gc.isenabled()
+        level = ours.level
+        ours.addHandler(self)
+        ours.setLevel(1)
+        gc.disable()
+        try:
+            yield
+        finally:
+            ours.removeHandler(self)
+            ours.setLevel(level)
+            if collecting:
+                gc.enable()
 
 
 def observe(f: Callable[[], Any]) -> Observation:
-    """Call f and write down what is seen. f may return a `Shown`.
+    """Call f and write down what is seen. f may return a `SessionCall`.
 
     >>> import uptack as ut
     >>> observe(lambda: ut.median([1.0, float("nan")], epsilon=1)).error
     ("InvalidArgument: x must be free of NaN and infinities. ...",)
     """
-    log, output, made = _Log(), io.StringIO(), Shown(f, lambda: None)
-    answer: SeenAnswer | None = None
+    log, output, call = _LogLines(), io.StringIO(), SessionCall(f, lambda: None)
+    answer: Appearance | None = None
     error: tuple[str, ...] = ()
     with (
-        _listening(log),
+        log.capture(),
         warnings.catch_warnings(record=True) as caught,
         np.errstate(all="warn", under="ignore"),  # NumPy's own default
         contextlib.redirect_stdout(output),
@@ -145,100 +144,97 @@ def observe(f: Callable[[], Any]) -> Observation:
         warnings.simplefilter("always")
         try:
             result = f()
-            if isinstance(result, Shown):
-                made, result = result, result.result()
-            answer = described(result)
+            if isinstance(result, SessionCall):
+                call, result = result, result.result()
+            answer = appearance(result)
         except KeyboardInterrupt:
             raise
         except BaseException as raised:  # whatever it is, it is seen
             error = tuple(_chain(raised))
-        shown = made.show()
+        session = call.show()
     warned = tuple(f"{w.category.__name__}: {w.message}" for w in caught)
-    return Observation(answer, error, warned, tuple(log.lines), output.getvalue(), shown)
+    return Observation(answer, error, warned, tuple(log.lines), output.getvalue(), session)
 
 
 def _chain(error: BaseException | None) -> Iterator[str]:
     """An error and all that is behind it: what a traceback, or a caller who catches it, shows."""
     while error is not None:
-        typed = "" if isinstance(error, UptackError | TypeError) else " (not of ours)"
-        yield f"{type(error).__name__}: {error}{typed}"
+        origin = "" if isinstance(error, UptackError | TypeError) else " (not of ours)"
+        yield f"{type(error).__name__}: {error}{origin}"
         error = error.__cause__ or error.__context__
 
 
-def described(result: Any) -> SeenAnswer:
+def appearance(result: Any) -> Appearance:
     """A result as an observer sees it."""
     if isinstance(result, Release):
-        inner = described(result.value)
+        inner = appearance(result.value)
         stamps = (result.privacy, result.mechanism, repr(result.loss), result.private, result.notes)
-        noise = type(result.noise).__name__
         rows = None if result.rows is None else (result.rows.unit, repr(result.rows.law), result.rows.times)
-        return SeenAnswer(("Release", inner.form, noise, rows), stamps, inner.labels, inner.value, inner.parts)
+        form = "Release", inner.form, type(result.noise).__name__, rows
+        return Appearance(form, stamps, inner.labels, inner.value, inner.parts)
     if isinstance(result, NoReply):
-        said = (result.privacy, result.mechanism, repr(result.loss), result.private, str(result.advice))
-        return SeenAnswer("⊥", said)
+        advice = str(result.advice)
+        return Appearance("⊥", (result.privacy, result.mechanism, repr(result.loss), result.private, advice))
     if isinstance(result, np.ndarray):
-        return SeenAnswer(("ndarray", result.dtype.str, result.shape), value=result)
+        return Appearance(("ndarray", result.dtype.str, result.shape), value=result)
     if isinstance(result, Mapping):
-        parts = {repr(key): described(value) for key, value in result.items()}
-        return SeenAnswer(type(result).__name__, labels=tuple(result), value=result, parts=parts)
+        parts = {repr(key): appearance(value) for key, value in result.items()}
+        return Appearance(type(result).__name__, labels=tuple(result), value=result, parts=parts)
     if isinstance(result, list | tuple):
-        return SeenAnswer((type(result).__name__, *(described(part).form for part in result)), value=result)
-    return SeenAnswer(type(result).__name__, value=result)
+        return Appearance((type(result).__name__, *(appearance(part).form for part in result)), value=result)
+    return Appearance(type(result).__name__, value=result)
 
 
 # ---------------------------------------------------------------------------------------------------------- comparison
 
 
-def flaws(seen: Observation) -> list[str]:
+def flaws(one: Observation) -> list[str]:
     """What may be seen on no table: warnings, errors of other libraries, errors with another one behind them."""
-    found = [f"a warning: {text[:TEXT]}" for text in seen.warned]
-    found += [f"an error that is not ours: {text[:TEXT]}" for text in seen.error if text.endswith("(not of ours)")]
-    return found + [f"an error behind the error: {text[:TEXT]}" for text in seen.error[1:]]
+    flaws = [f"a warning: {text[:TEXT]}" for text in one.warned]
+    flaws += [f"an error that is not ours: {text[:TEXT]}" for text in one.error if text.endswith("(not of ours)")]
+    return flaws + [f"an error behind the error: {text[:TEXT]}" for text in one.error[1:]]
 
 
 def differences(d: Observation, d_prime: Observation, free: frozenset[str] = frozenset()) -> list[str]:
     """What an observer could tell two neighbours apart by, other than the value and what is `free`."""
-    found = []
-    for name in (f.name for f in fields(Observation) if f.name != "answer"):
-        one, other = getattr(d, name), getattr(d_prime, name)
-        if one != other:
-            found.append(f"{name}: {str(one)[:TEXT]!r} or {str(other)[:TEXT]!r}")
+    names = [f.name for f in fields(Observation) if f.name != "answer"]
+    sides = [(name, getattr(d, name), getattr(d_prime, name)) for name in names]
+    texts = [f"{name}: {str(a)[:TEXT]!r} or {str(b)[:TEXT]!r}" for name, a, b in sides if a != b]
     if d.answer is not None and d_prime.answer is not None:
-        found += _told_apart(d.answer, d_prime.answer, free)
-    return found
+        texts += _answer_differences(d.answer, d_prime.answer, free)
+    return texts
 
 
-def _told_apart(one: SeenAnswer, other: SeenAnswer, free: frozenset[str]) -> list[str]:
+def _answer_differences(one: Appearance, other: Appearance, free: frozenset[str]) -> Iterator[str]:
     if (one.form == "⊥") != (other.form == "⊥"):
-        return [] if "⊥" in free else [f"a reply: {one.form} or {other.form}"]
-    found = []
-    labels, others = ([_look(label) for label in side.labels] for side in (one, other))
+        if "⊥" not in free:
+            yield f"a reply: {one.form} or {other.form}"
+        return
+    labels, others = ([_text(label) for label in side.labels] for side in (one, other))
     for name, key, a, b in (
         ("form", "type", one.form, other.form),
         ("stamps", "stamps", one.stamps, other.stamps),
         ("labels", "labels", labels, others),
     ):
         if a != b and key not in free:
-            found.append(f"{name}: {a} or {b}")
-    found += [f"equal labels: {text}" for text in _alike(one.labels, other.labels)]
+            yield f"{name}: {a} or {b}"
+    yield from (f"equal labels: {text}" for text in _unlike_equals(one.labels, other.labels))
     if not isinstance(one.value, np.ndarray | Mapping):
-        found += [f"equal values: {text}" for text in _alike((one.value,), (other.value,))]
+        yield from (f"equal values: {text}" for text in _unlike_equals((one.value,), (other.value,)))
     for key in one.parts.keys() & other.parts.keys():
-        found += [f"{key}: {text}" for text in _told_apart(one.parts[key], other.parts[key], free)]
-    return found
+        yield from (f"{key}: {text}" for text in _answer_differences(one.parts[key], other.parts[key], free))
 
 
-def _look(value: Any) -> str:
+def _text(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-def _alike(ones: tuple[Any, ...], others: tuple[Any, ...]) -> Iterator[str]:
+def _unlike_equals(ones: tuple[Any, ...], others: tuple[Any, ...]) -> Iterator[str]:
     """Values that are equal and do not look so."""
-    for one in ones:
-        for other in others:
-            try:
-                equal = bool(one == other)
-            except Exception:
-                equal = False
-            if equal and _look(one) != _look(other):
-                yield f"{_look(one)} or {_look(other)}"
+    for one, other in itertools.product(ones, others):
+        try:
+            equal = bool(one == other)
+        except Exception:
+            equal = False
+        if equal and _text(one) != _text(other):
+            yield f"{_text(one)} or {_text(other)}"

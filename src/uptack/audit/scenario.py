@@ -24,7 +24,7 @@ class PersonRows(NamedTuple):
     ids: Any
 
 
-class Shown(NamedTuple):
+class SessionCall(NamedTuple):
     """A call that is made by `result`, and what a session or a ledger shows afterwards, whatever came of it."""
 
     result: Callable[[], Any]
@@ -57,5 +57,5 @@ class Scenario:
 
     def result(self, data: Any, entropy: Entropy) -> Any:
         """The result of the call; of a call in a session, that of the request."""
-        made = self.call(data, entropy)
-        return made.result() if isinstance(made, Shown) else made
+        result = self.call(data, entropy)
+        return result.result() if isinstance(result, SessionCall) else result

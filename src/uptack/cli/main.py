@@ -247,7 +247,7 @@ def verify(place: str, dataset: str) -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def audit(arguments: tuple[str, ...]) -> int:
     """Attack every mechanism, and compare the claimed ε with the ε that an attacker can demonstrate."""
-    from uptack.audit import main as run
+    from uptack.audit.audit_run import main as run
 
     return run(list(arguments))
 

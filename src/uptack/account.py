@@ -245,7 +245,7 @@ class Account:
         else:
             output = observer(mechanism, value, lambda: mechanism.draw(value, self.entropy))
         if not self._prepaid:
-            self._book.spent.append(self._wrapped(mechanism.spent(output)))
+            self._book.spent.append(self._entry(mechanism.spent(output)))
         return output
 
     def begin(self) -> None:
@@ -263,7 +263,7 @@ class Account:
         tree of quantiles, online queries to a function.
         """
         self._admit(what)
-        self._book.spent.append(self._wrapped(what))
+        self._book.spent.append(self._entry(what))
         return self.prepaid()
 
     def concentrated(self, rho: Fraction, failure: Fraction) -> Account:
@@ -286,12 +286,12 @@ class Account:
     def _admit(self, what: Loss) -> None:
         if self._book.closed:
             raise UptackError(f"the account of this {self.name} is closed")
-        self._book.admit(self.name, self._wrapped(what))
+        self._book.admit(self.name, self._entry(what))
 
-    def _wrapped(self, what: Loss) -> Loss:
+    def _entry(self, what: Loss) -> Loss:
         return what if self._wrap is None else self._wrap(what)
 
-    def bought(self, rows: int, law: SizeLaw, unit: str = "", times: int = 1) -> None:
+    def keep_size(self, rows: int, law: SizeLaw, unit: str = "", times: int = 1) -> None:
         """Keep a noisy number of rows that has been paid for, to release it with the answer.
 
         **Theorem.** It is one of the outcomes whose losses are recorded. By composition all outcomes together cost the

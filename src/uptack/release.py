@@ -100,7 +100,7 @@ def _plain(value: Any) -> Any:
     return value.to_dict() if hasattr(value, "to_dict") else json_value(value)
 
 
-def _frozen(value: Any) -> Any:
+def _freeze(value: Any) -> Any:
     """A read-only copy of an array; other values unchanged."""
     if isinstance(value, np.ndarray):
         value = value.copy()
@@ -139,7 +139,7 @@ class Release(Tabular, Generic[T]):
     labels: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _frozen(self.value))
+        object.__setattr__(self, "value", _freeze(self.value))
 
     def __bool__(self) -> Literal[True]:
         return True

@@ -75,7 +75,7 @@ def test_balls_hold_the_rational_weights():
         enclosed, rational = chain.exact(ball(q)), chain.exact(q)
         pairs = [(shells.weights(ball(rho)), shells.weights(rho)), (chain.parts(ball(q)), chain.parts(q))]
         pairs += [(enclosed.last(), rational.last()), (enclosed.before(1, 3), rational.before(1, 3))]
-        pairs += [(enclosed.shared(j, 4), rational.shared(j, 4)) for j in range(3)]
+        pairs += [(enclosed.weights_of(j, 4), rational.weights_of(j, 4)) for j in range(3)]
         for balls, exact in pairs:
             for enclosure, weight in zip(balls, exact, strict=True):
                 assert holds(enclosure, weight)

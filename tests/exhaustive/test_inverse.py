@@ -179,7 +179,7 @@ def refusing(statistic, table, failure, *, n=None, rows=1, secret, rho, steps=9)
     reach = statistic.reach(as_column("x", np.array(table, float)), n, steps, rows)
     shells = boxes([reach], steps, LATTICE, nonnegative=statistic.scale)
     bears = statistic.room(n, len(table)) // rows
-    mine = law(shells, rho, shells.bounded(rho, Refusal(bears, secret, failure)))
+    mine = law(shells, rho, shells.cap(rho, Refusal(bears, secret, failure)))
     return mine, outside(shells, mine, min(max(bears, -1), steps))
 
 
@@ -198,7 +198,7 @@ def test_with_a_public_refusal_it_is_private_and_never_silent(name, failure):
         laws = {}
         for table in tables(n, values):
             shells = boxes([build(table, n, steps=room)], room, LATTICE, nonnegative=scale)
-            laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
+            laws[table] = law(shells, rho, shells.cap(rho, Refusal(room, failure=failure)))
             assert added([*laws[table].values()]) == 1
             assert outside(shells, laws[table], room) <= failure
             rises.add(laws[table][None] > 0)
@@ -233,7 +233,7 @@ def test_several_quantiles_may_follow_a_secret_number_of_rows(levels):
             column = as_column("x", np.array(table, float))
             shells = boxes([LStatistic.quantile(column, rank, 5) for rank in ranks], 5, coarse)
             bears = min(ranks[0] - 1, n - ranks[-1])
-            laws[table] = law(shells, rho, shells.bounded(rho, Refusal(bears, True, failure)))
+            laws[table] = law(shells, rho, shells.cap(rho, Refusal(bears, True, failure)))
             assert outside(shells, laws[table], min(max(bears, -1), 5)) <= failure
     longer = {t: [u for v in FEW if (u := tuple(sorted((*t, v)))) in laws] for t in laws}
     shorter = {t: [s for s in laws if t in longer[s]] for t in laws}
@@ -293,7 +293,7 @@ def test_draws_with_a_refusal_have_the_law(monkeypatch, slack, refusal):
     monkeypatch.setattr(coins, "SHARE_SLACK", slack)  # as it is; and so that floats never decide
     rho, runs, entropy = Fraction(7, 10), 4_000, SeededEntropy(8)
     shells = boxes([STATISTICS["median"]((-3.0, 0.0, 0.5, 1.0, 4.0), 5)], 2, MachineNumbers(2, 2))
-    mine = law(shells, rho, shells.bounded(rho, refusal))
+    mine = law(shells, rho, shells.cap(rho, refusal))
     assert 0.1 < mine[None] < 0.9
     seen = Counter(None if (drawn := shells.draw(rho, entropy, refusal)) is None else tuple(drawn) for _ in range(runs))
     expected = [runs * float(p) for p in mine.values()]
@@ -349,7 +349,7 @@ def test_with_a_guess_it_is_private_and_never_silent(name, guess):
     held, laws = Plausible(LATTICE, *guess), {}
     for table in tables(n):
         shells = boxes([STATISTICS[name](table, n, steps=room)], room, held, nonnegative=name == "iqr")
-        laws[table] = law(shells, rho, shells.bounded(rho, Refusal(room, failure=failure)))
+        laws[table] = law(shells, rho, shells.cap(rho, Refusal(room, failure=failure)))
         assert added([*laws[table].values()]) == 1
         assert outside(shells, laws[table], room) <= failure
     assert_private(laws, substituted, rho**-2)

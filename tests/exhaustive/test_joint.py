@@ -14,7 +14,7 @@ from tests.exhaustive.test_inverse import added, apart, assert_private
 from tests.exhaustive.universe import substituted
 from tests.helpers import FALSE_ALARM
 from uptack.mechanisms import quantile_chain
-from uptack.mechanisms.quantile_chain import Bin, chain_decay, windowed
+from uptack.mechanisms.quantile_chain import Bin, chain_decay, window_sums
 from uptack.noise import SeededEntropy, coins
 
 Q = Fraction(4, 5)
@@ -120,7 +120,7 @@ def test_where_floats_would_underflow_intervals_decide(monkeypatch):
 def test_windows_are_added_up_by_doubling(width, decay):
     x = np.random.default_rng(1).random(101)
     plain = [sum(x[t + j] * math.exp(decay * j) for j in range(min(width, 101 - t))) for t in range(101)]
-    assert windowed(x, width, decay) == pytest.approx(plain, rel=1e-13)
+    assert window_sums(x, width, decay) == pytest.approx(plain, rel=1e-13)
 
 
 def test_floats_and_rationals_agree():
@@ -132,7 +132,7 @@ def test_floats_and_rationals_agree():
         for floats, rationals in (
             (made._floats.last(), exact.last()),
             (made._floats.before(1, 9), exact.before(1, 9)),
-            (made._floats.shared(1, 5), exact.shared(1, 5)),
+            (made._floats.weights_of(1, 5), exact.weights_of(1, 5)),
         ):
             largest = max(rationals)
             shares = [float(r / largest) for r in rationals]

@@ -188,7 +188,7 @@ def law(statistic, table, n, *, at_most=None, secret=False, failure=Fraction(1, 
     data = column(table, at_most)
     reach = statistic.reach(data, n, steps, 1)
     shells = boxes([reach], steps, LATTICE, nonnegative=statistic.scale)
-    return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, data.count()), secret, failure)))
+    return Law(shells, RHO, shells.cap(RHO, Refusal(statistic.room(n, data.count()), secret, failure)))
 
 
 def of_replaced(laws, people=ALL):
@@ -226,7 +226,7 @@ def test_people_who_drop_out_for_lack_of_a_value_are_private(name):
         present = column(rows).drop()
         statistic, n = FOLLOWING[name], present.count()
         shells = boxes([statistic.reach(present, n, STEPS, 1)], STEPS, LATTICE, nonnegative=statistic.scale)
-        return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, n), True, Fraction(1, 100))))
+        return Law(shells, RHO, shells.cap(RHO, Refusal(statistic.room(n, n), True, Fraction(1, 100))))
 
     laws = {t: of(t) for t in tables_}
     assert private(laws, of_replaced(laws, range(len(values))), RHO**-2)
@@ -285,7 +285,7 @@ def test_one_number_per_person_is_private(how):
         fields = {"x": field("x", rows), "place": field("place", np.arange(rows.size))}
         each = MemoryTable.of(fields, whose).column("x").per_person(how, "place" if how == "last" else None)
         shells = boxes([statistic.reach(each, 3, STEPS, 1)], STEPS, LATTICE, nonnegative=True)
-        return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(3, 3), False, Fraction(1, 100))))
+        return Law(shells, RHO, shells.cap(RHO, Refusal(statistic.room(3, 3), False, Fraction(1, 100))))
 
     laws = {t: of(t) for t in tables(3, few)}
     assert private(laws, of_replaced(laws, few), RHO**-2)

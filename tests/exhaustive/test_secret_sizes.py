@@ -43,7 +43,7 @@ class Drawn:
 
     def __init__(self, boxes, rho, refusal):
         self.boxes, self.rho = boxes, rho
-        self.refusal = None if refusal is None else boxes.bounded(rho, refusal)
+        self.refusal = None if refusal is None else boxes.cap(rho, refusal)
 
     def score(self, point):
         for k in range(self.boxes.lows.shape[1]):

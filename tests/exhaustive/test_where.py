@@ -36,7 +36,7 @@ def law(source, statistic):
     present = source.column("x").drop()
     n = present.count()
     shells = boxes([statistic.reach(present, n, STEPS, 1)], STEPS, LATTICE, nonnegative=statistic.scale)
-    return Law(shells, RHO, shells.bounded(RHO, Refusal(statistic.room(n, n), True, FAILURE)))
+    return Law(shells, RHO, shells.cap(RHO, Refusal(statistic.room(n, n), True, FAILURE)))
 
 
 def replaced(tables, universe):

@@ -424,7 +424,7 @@ def test_a_noisy_size_is_within_its_law():
     gaps = np.diff(np.random.default_rng(0).gamma(3, 5.0, (2, 20_000)), axis=0)
     assert 0.02 < np.mean(gaps >= trace.cutoff(0.025) - 2) < 0.03
     account = Account.open("x", 1, entropy=SEED(1))
-    account.through(loss.Partition).bought(7, law)
+    account.through(loss.Partition).keep_size(7, law)
     assert account.close(Outcome(1.0, "")).rows is None
 
 

@@ -14,9 +14,17 @@ import uptack as ut
 from uptack import audit
 from uptack.audit import hostile, least_epsilon
 from uptack.audit.audit_run import Audit, Finding, digest, examine, main, run, tasks
-from uptack.audit.exact_laws import broken_laws, choice_cells, exact_laws, inverse_cells, joint_cells, noise_cells, reply_cells
+from uptack.audit.exact_laws import (
+    broken_laws,
+    choice_cells,
+    exact_laws,
+    inverse_cells,
+    joint_cells,
+    noise_cells,
+    reply_cells,
+)
 from uptack.audit.neighbours import change_rows, person_pairs, removals, two_values
-from uptack.audit.privacy_bounds import LEAST, ZERO_BIT, Event, Score, candidates, counted, tables
+from uptack.audit.privacy_bounds import LEAST, ZERO_BIT, Event, Score, candidates, count_hits, tables
 from uptack.audit.scenario import Scenario
 from uptack.exact import ball
 from uptack.mechanisms.inverse_sensitivity import boxes, decay
@@ -101,7 +109,7 @@ def test_all_events_are_counted_as_one_by_one():
     table[::7, 1] = math.nan
     events = [*candidates(table), Event(1, 0.0, 0.1)]
     hits = [np.count_nonzero((low <= table[:, j]) & (table[:, j] <= high)) for j, low, high in events]
-    assert counted(events, table).tolist() == hits
+    assert count_hits(events, table).tolist() == hits
 
 
 def test_the_score_sees_what_no_single_column_shows():
@@ -109,7 +117,7 @@ def test_the_score_sees_what_no_single_column_shows():
     rng = np.random.default_rng(1)
     near, far = (np.rint(8 * (rng.laplace(size=(6000, 2)) + c)) / 8 for c in (0.0, 1.0))
     one, other = tables(near, far)
-    score = Score.learned(one[::2], other[::2])
+    score = Score.fit(one[::2], other[::2])
     mine, theirs = (score.extend(t[1::2])[:, -1] for t in (one, other))
     assert mine.mean() > 0.5 > -0.5 > theirs.mean()
     both = audit.epsilon_lower_bound(near, far, 0, 0.999)

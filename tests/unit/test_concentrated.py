@@ -22,7 +22,7 @@ from uptack.privacy import (
     total,
     zcdp,
 )
-from uptack.privacy.concentrated_dp import concentrated
+from uptack.privacy.concentrated_dp import zcdp_total
 from uptack.privacy.loss import (
     Answer,
     Approximate,
@@ -141,11 +141,11 @@ def test_the_inverse():
 
 def test_a_delta_of_the_parts_is_taken_from_the_whole():
     trees = [Approximate(0.1, 1e-8)] * 50
-    made = concentrated(trees, 1e-6)
+    made = zcdp_total(trees, 1e-6)
     assert made is not None
     rest = (Fraction(1, 10**6) - 50 * Fraction(1, 10**8)) / (1 - 50 * Fraction(1, 10**8))
     assert made == Privacy(concentrated_epsilon(50 * Fraction(1, 200), rest), 1e-6)
-    assert concentrated(trees, 5e-7) is None
+    assert zcdp_total(trees, 5e-7) is None
 
 
 @pytest.mark.parametrize(("count", "share"), [(15, 0.217), (50, 0.119)])
@@ -189,7 +189,7 @@ def test_a_pure_budget_is_split():
 def test_tight_is_never_looser_than_any_way(count):
     trees = [BoundedRange(0.1)] * count
     found = tight(trees, 1e-6)
-    assert found.exact_epsilon <= min(Fraction(count, 10), concentrated(trees, 1e-6).exact_epsilon)
+    assert found.exact_epsilon <= min(Fraction(count, 10), zcdp_total(trees, 1e-6).exact_epsilon)
     assert found.exact_epsilon <= tight([Pure(0.1)] * count, 1e-6).exact_epsilon
     if count > 3:
         assert found.exact_epsilon < Fraction(count, 10)

@@ -137,15 +137,16 @@ def pandas_values(pd: Any) -> dict[str, Any]:
 def categorical(pd: Any) -> dict[str, tuple[Any, Any]]:
     """Types of categories, each with a value."""
     moment = pd.Timestamp(MOMENT)
-    values = {"texts": ["a", "b"], "integers": [3, 4], "floats": [1.5, 2.5], "times": [moment]}
+    values: dict[str, list[Any]] = {"texts": ["a", "b"], "integers": [3, 4], "floats": [1.5, 2.5], "times": [moment]}
     values |= {"truth values": [True, False]}
     return {name: (pd.CategoricalDtype(every, ordered=name == "floats"), every[0]) for name, every in values.items()}
 
 
 def _pandas(pd: Any) -> Containers:
     integers, floats = dict.fromkeys(("int64", "int8", "uint64"), 3), dict.fromkeys(("float32", "float64"), 1.5)
-    fills = dict.fromkeys((*integers, "bool"), (np.nan, None, pd.NA)) | dict.fromkeys(floats, (np.nan, 0.0))
-    fills |= {"object": (np.nan,), "M8[ns]": (np.datetime64("NaT", "ns"),), "m8[ns]": (np.timedelta64("NaT", "ns"),)}
+    fills: dict[str, tuple[Any, ...]] = dict.fromkeys((*integers, "bool"), (np.nan, None, pd.NA))
+    fills |= dict.fromkeys(floats, (np.nan, 0.0)) | {"object": (np.nan,)}
+    fills |= {"M8[ns]": (np.datetime64("NaT", "ns"),), "m8[ns]": (np.timedelta64("NaT", "ns"),)}
     of_sparse = {**integers, "bool": True, **floats, "object": "a", "M8[ns]": MOMENT, "m8[ns]": SPAN}
     forms: dict[str, Callable[[Any], Any]] = {"": lambda x: x, " index": pd.Index, " array": lambda x: x.array}
 

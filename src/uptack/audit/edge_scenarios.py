@@ -422,10 +422,12 @@ def _fits() -> list[Scenario]:
 
 def _people() -> list[Scenario]:
     """People who go over, with several rows in place of one."""
-    each, here = {"per_person": "mean"}, {"f": calls.mean, "trusted": True}
+    each: dict[str, Any] = {"per_person": "mean"}
+    here: dict[str, Any] = {"f": calls.mean, "trusted": True}
     known: dict[str, Any] = {"by": True, "groups": [0, 1], **SECRET}
     unknown: dict[str, Any] = {"by": True, "groups": None, "delta": DELTA, **SECRET}
-    two, blocks, moved, spread = {"groups": (1, 0), **each}, "subsample_aggregate", _person_moved, _person_spread
+    two: dict[str, Any] = {"groups": (1, 0), **each}
+    blocks, moved, spread = "subsample_aggregate", _person_moved, _person_spread
     many, poles, turn, ranked = moved(n=600), moved(0.0, 5.0), moved(1.25, 6.25), person_ranked(label=True)
     # one with rows in two groups, whose medians she holds, or not there
     grouped = person((np.tile([0.0, 1.0], N), np.repeat([0, 1], N)), np.arange(2 * N), [(0.0, 0), (0.0, 0), (0.0, 1)], [])

@@ -173,7 +173,7 @@ DIGITS = "statistics.WindowRows._digits"
 HUGE = "uptack.median(epsilon=20) on numbers"
 SECRET_SESSION = "session: uptack.median(epsilon=20, adjacency=Adjacency('add/remove')) on numbers"
 FIT_DRAWS = {"linear": 9, "Poisson": 12, "quantile": 14, "logistic": 12, "scatter": 5, "concentrated": 9}
-"""How many draws each fit makes on the table of `uptack.audit.edge_tables.moves`."""
+"""How many draws each fit makes on the table of moves of `uptack.audit.edge_scenarios`."""
 STILL = {("quantile", 11)}
 """Draws that none of its moves reaches: how far lengths are beyond a quantile, where they hardly differ."""
 
@@ -191,7 +191,7 @@ ORDER_STATISTICS = (
     ("tree: each tier at all of ε", "quantiles by a tree", argument(DECAY, 0, times(2))),
     ("tree: rows a person ignored", "quantiles by a tree, 2 rows", argument(DECAY, 1, lambda g: 1)),
     ("tree: gaps that are shares of a bin's rows", "quantiles by a tree", result("mechanisms.Tree._bin", lambda made, *_: replace(made, targets=tuple(2 * (t * made.rows // made.total) for t in made.targets), total=2 * made.rows))),
-    ("tree: bins that start at ranks, not at knots", "quantiles by a tree", result("mechanisms._drawn", lambda knots, made, steps, chain, rows, start, *_: [(v, start + base) for (v, _), base in zip(knots, made.bases, strict=True)])),
+    ("tree: bins that start at ranks, not at knots", "quantiles by a tree", result("mechanisms._draw_knots", lambda knots, made, steps, chain, rows, start, *_: [(v, start + base) for (v, _), base in zip(knots, made.bases, strict=True)])),
     ("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.WindowRows.up_to", lambda f: _count_by_value)),
     ("ecdf: a replaced row counted as one move", "distribution", always("statistics._moved", 1)),
     ("ecdf: the same where rows are dropped", "distribution, drop", always("statistics._moved", 1)),

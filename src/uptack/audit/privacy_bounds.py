@@ -67,23 +67,23 @@ def epsilon_lower_bound(
         if len(draws) < LEAST_DRAWS:
             raise InvalidArgument(name, f"at least {LEAST_DRAWS} answers", f"{len(draws)} of them")
     both = tables(draws_d, draws_d_prime)
-    score = Score.learned(*(table[::4] for table in both))
+    score = Score.fit(*(table[::4] for table in both))
     search, test = ([score.extend(table[part]) for table in both] for part in (slice(2, None, 4), slice(1, None, 2)))
 
-    def shown(hits: Any, sizes: Any) -> Floats:
+    def log_ratio(hits: Any, sizes: Any) -> Floats:
         """ln((p - δ)/q), the ε that each event shows."""
         p, q = _below(hits[0], sizes[0], risk / 2) - slack, _above(hits[1], sizes[1], risk / 2)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(np.maximum(p, 0.0) / q))
 
     events = candidates(np.concatenate(search))
-    hits, sizes = [counted(events, table) for table in search], [len(table) for table in search]
-    every = np.array([shown(hits, sizes), shown(hits[::-1], sizes[::-1])])
+    hits, sizes = [count_hits(events, table) for table in search], [len(table) for table in search]
+    every = np.array([log_ratio(hits, sizes), log_ratio(hits[::-1], sizes[::-1])])
     swapped, place = divmod(int(np.argmax(every)), len(events))
     if swapped:
         test.reverse()
-    hits = [counted([events[place]], table) for table in test]
-    return max(0.0, float(shown(hits, [len(table) for table in test])[0]))
+    hits = [count_hits([events[place]], table) for table in test]
+    return max(0.0, float(log_ratio(hits, [len(table) for table in test])[0]))
 
 
 def delta_lower_bound(
@@ -111,11 +111,11 @@ def delta_lower_bound(
     """
     rise = math.exp(min(float(checks.nonnegative("epsilon", epsilon)), 700.0))
     risk = float(1 - checks.inside_unit("confidence", confidence))
-    size, seen = _count("hits", hits, "draws", draws)
+    size, times = _count("hits", hits, "draws", draws)
     if draws_prime is None:
-        return float(_below(np.array([seen]), size, risk)[0])
-    size_prime, seen_prime = _count("hits_prime", hits_prime, "draws_prime", draws_prime)
-    p, q = _below(np.array([seen]), size, risk / 2), _above(np.array([seen_prime]), size_prime, risk / 2)
+        return float(_below(np.array([times]), size, risk)[0])
+    size_prime, times_prime = _count("hits_prime", hits_prime, "draws_prime", draws_prime)
+    p, q = _below(np.array([times]), size, risk / 2), _above(np.array([times_prime]), size_prime, risk / 2)
     return max(0.0, float(p[0] - rise * q[0]))
 
 
@@ -130,10 +130,10 @@ def _above(hits: NDArray[np.int64], draws: int, risk: float) -> Floats:
 
 
 def _count(name: str, hits: int, of: str, draws: int) -> tuple[int, int]:
-    size, seen = checks.integer(of, draws, least=1), checks.integer(name, hits, least=0)
-    if seen > size:
-        raise InvalidArgument(name, f"at most {of}", seen)
-    return size, seen
+    size, times = checks.integer(of, draws, least=1), checks.integer(name, hits, least=0)
+    if times > size:
+        raise InvalidArgument(name, f"at most {of}", times)
+    return size, times
 
 
 # ------------------------------------------------------------------------------------------- answers as tables, events
@@ -147,7 +147,7 @@ def tables(answers: Sequence[Any] | Floats, answers_prime: Sequence[Any] | Float
     >>> tables([0.75, None], [-0.0, 3])[0].tolist()
     [[1.0, 0.75, -2.0], [0.0, nan, nan]]
     """
-    rows = [None if _bare(answer) is None else list(_leaves(answer)) for answer in (*answers, *answers_prime)]
+    rows = [None if _value_of(answer) is None else list(_leaves(answer)) for answer in (*answers, *answers_prime)]
     texts = sorted({leaf for row in rows if row for leaf in row if isinstance(leaf, str)})
     places = {text: place + 0.5 for place, text in enumerate(texts)}
     lengths = {len(row) for row in rows if row is not None}
@@ -163,14 +163,14 @@ def tables(answers: Sequence[Any] | Floats, answers_prime: Sequence[Any] | Float
     return table[: len(answers)], table[len(answers) :]
 
 
-def _bare(answer: Any) -> Any:
+def _value_of(answer: Any) -> Any:
     """The value of a release, or of an answer that carries the law of its noise; None for ⊥."""
     return answer.value if hasattr(answer, "value") else answer
 
 
 def _leaves(answer: Any) -> Iterator[float | str]:
     """The numbers of an answer, in order; a text for what is none."""
-    bare = _bare(answer)
+    bare = _value_of(answer)
     if isinstance(bare, np.ndarray):
         bare = bare.tolist()
     if isinstance(bare, Mapping):
@@ -215,15 +215,15 @@ def candidates(table: Floats) -> list[Event]:
     return events
 
 
-def counted(events: Sequence[Event], table: Floats) -> NDArray[np.int64]:
+def count_hits(events: Sequence[Event], table: Floats) -> NDArray[np.int64]:
     """How often each event happened, with one sort a column."""
-    found = np.empty(len(events), np.int64)
+    hits = np.empty(len(events), np.int64)
     columns = np.array([event.column for event in events])
     for j in np.unique(columns):
         values, here = np.sort(table[~np.isnan(table[:, j]), j]), np.flatnonzero(columns == j)
         low, high = (np.array([events[i][k] for i in here.tolist()]) for k in (1, 2))
-        found[here] = np.searchsorted(values, high, "right") - np.searchsorted(values, low, "left")
-    return found
+        hits[here] = np.searchsorted(values, high, "right") - np.searchsorted(values, low, "left")
+    return hits
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class Score:
     logs: tuple[Floats, ...]
 
     @staticmethod
-    def learned(table: Floats, table_prime: Floats) -> Score:
+    def fit(table: Floats, table_prime: Floats) -> Score:
         """From answers on D and on D', in no more cells than so many draws can fill.
 
         Logarithms of ratios of counts are shrunk by what may be chance: those within their standard error become 0.
@@ -246,13 +246,13 @@ class Score:
         count = max(4, min(CUTS // 2, math.isqrt(len(table)) // 2))
         for column, column_prime in zip(table.T, table_prime.T, strict=True):
             cuts = _cuts(np.concatenate([column, column_prime]), count)
-            seen, seen_prime = (
+            counts, counts_prime = (
                 np.bincount(_cells(c[~np.isnan(c)], cuts), minlength=2 * cuts.size + 1) + 1
                 for c in (column, column_prime)
             )
-            ratios = np.log(seen / seen_prime)
+            ratios = np.log(counts / counts_prime)
             edges.append(cuts)
-            logs.append(ratios * np.maximum(0.0, 1 - (1 / seen + 1 / seen_prime) / np.maximum(ratios**2, 1e-9)))
+            logs.append(ratios * np.maximum(0.0, 1 - (1 / counts + 1 / counts_prime) / np.maximum(ratios**2, 1e-9)))
         return Score(tuple(edges), tuple(logs))
 
     def extend(self, table: Floats) -> Floats:
@@ -265,11 +265,11 @@ class Score:
 
 def _cuts(values: Floats, count: int) -> Floats:
     """Quantiles of the numbers among the values, each once."""
-    known = np.sort(values[~np.isnan(values)])
-    return np.unique(known[np.linspace(0, known.size - 1, count).astype(int)]) if known.size else known
+    numbers = np.sort(values[~np.isnan(values)])
+    return np.unique(numbers[np.linspace(0, numbers.size - 1, count).astype(int)]) if numbers.size else numbers
 
 
 def _cells(values: Floats, cuts: Floats) -> NDArray[np.int64]:
     """2i + 1 at cut i, and even numbers between the cuts: a value that many answers have is a cell of its own."""
-    found: NDArray[np.int64] = np.searchsorted(cuts, values, "left") + np.searchsorted(cuts, values, "right")
-    return found
+    cells: NDArray[np.int64] = np.searchsorted(cuts, values, "left") + np.searchsorted(cuts, values, "right")
+    return cells

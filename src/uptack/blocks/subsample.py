@@ -33,7 +33,7 @@ from uptack.mechanisms.inverse_sensitivity import (
     InverseDraw,
     Refusal,
     ScoredBoxes,
-    chosen,
+    choose_lattice,
     median_boxes,
     median_room,
     steps_needed,
@@ -225,7 +225,7 @@ def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     account = Account.open("inverse sensitivity", task.epsilon, adjacency=task.results, entropy=task.entropy)
     advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
     room = median_room(m, task.moves)
-    given = chosen(room, task.epsilon, p, VECTOR_LATTICES)
+    given = choose_lattice(room, task.epsilon, p, VECTOR_LATTICES)
     if given is None:
         return account.close(Outcome.refusal("", advice))
     candidates = ScoredBoxes(median_boxes(results, given, task.moves), Refusal(room))

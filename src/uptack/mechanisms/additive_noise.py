@@ -131,7 +131,7 @@ class NormMechanism(Mechanism[Sequence[Fraction], Sequence[int]]):
         """The grid points nearest to value + r·V for r ~ Gamma(d + 1, scale) and V uniform on the body."""
         step = Fraction(self.grid.step)
         per_step, centre = self.scale / step, [v / step for v in value]
-        d, point = self.body.dimension, self.body.settled(entropy)
+        d, point = self.body.dimension, self.body.point_map(entropy)
 
         def noisy(us: Any) -> list[arb]:
             radius = ball(per_step) * gamma_variable(us[: d + 1])
@@ -156,7 +156,7 @@ def noisy_integer(value: int, law: IntegerLaw, account: Account) -> int:
     return noisy_sums([value], law, account)[0]
 
 
-def _shaped(noisy: Floats, like: Floats) -> Any:
+def _in_shape(noisy: Floats, like: Floats) -> Any:
     """A float for a number, an array for an array."""
     return float(noisy[0]) if like.ndim == 0 else noisy.reshape(like.shape)
 
@@ -198,7 +198,7 @@ def laplace(
     law, grid = calibrated_laplace(bound, eps, x.size, given)
     noisy = account.draw(GridMechanism(loss.Pure(eps), law, grid), x.ravel())
     step = float(Fraction(grid.step))
-    return account.release(_shaped(noisy, x), GridNoise(law, step, 0.0 if given else step / 2))
+    return account.release(_in_shape(noisy, x), GridNoise(law, step, 0.0 if given else step / 2))
 
 
 def calibrated_laplace(
@@ -245,7 +245,7 @@ def gaussian(
     noisy = account.draw(noise, x.ravel())
     noisy = noisy if coarse is None else coarse.values(coarse.steps(noisy))
     rounding = float(Fraction((coarse or noise.grid).step)) / 2
-    return account.release(_shaped(noisy, x), GridNoise(noise.law, float(Fraction(noise.grid.step)), rounding))
+    return account.release(_in_shape(noisy, x), GridNoise(noise.law, float(Fraction(noise.grid.step)), rounding))
 
 
 def calibrated_gaussian(sensitivity: Fraction, epsilon: Fraction, delta: Fraction, size: int) -> GridMechanism:
@@ -288,7 +288,7 @@ def k_norm(
     grid = Grid.finer_than(scale * Fraction(float(shape.extent().min())))
     exact = [Fraction(v) for v in x.ravel().tolist()]
     noisy = grid.points(account.draw(NormMechanism(loss.Pure(eps), shape, scale, grid), exact))
-    return account.release(_shaped(noisy, x), NormNoise(shape, float(scale), float(Fraction(grid.step)) / 2))
+    return account.release(_in_shape(noisy, x), NormNoise(shape, float(scale), float(Fraction(grid.step)) / 2))
 
 
 @release(data=("value",), people="stated", page="noise")

@@ -100,7 +100,7 @@ def finest(
     return None
 
 
-def chosen(
+def choose_lattice(
     room: int, epsilon: Fraction, dimension: int = 1, lattices: Sequence[Lattice] = LATTICES
 ) -> tuple[Lattice, int] | None:
     """The lattice and K for data that are known to bear `room` steps; None where hardly any would get a reply.
@@ -203,7 +203,7 @@ class Boxes:
         if refusal is not None:
             yield refusal.weight(rho, self.candidates)
 
-    def bounded(self, rho: Fraction, refusal: Refusal) -> Refusal:
+    def cap(self, rho: Fraction, refusal: Refusal) -> Refusal:
         """The same with κ ≤ K, unless L·ρ^(K + 1) ≤ f, to within rounding. All this is public."""
         steps = self.lows.shape[1] - 1
         outside = math.log(self.candidates) + (steps + 1) * logarithm(rho)
@@ -224,7 +224,7 @@ class Boxes:
         logs, log_rho = np.array([math.log(count) if count else -math.inf for count in self.shells()]), logarithm(rho)
         logs += log_rho * np.arange(logs.size)
         if refusal is not None:
-            refusal = self.bounded(rho, refusal)
+            refusal = self.cap(rho, refusal)
             logs = np.append(logs, refusal.log_weight(log_rho, self.candidates))
         k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
         if k > self.lows.shape[1]:
@@ -291,7 +291,7 @@ class InverseDraw(Mechanism[ScoredBoxes, list[int] | None]):
         if (refusal is None) != (other_refusal is None):
             raise AssumptionFailed("⊥ is a candidate on one side only")
         if refusal is not None and other_refusal is not None:
-            one, two = boxes.bounded(self.rho, refusal), others.bounded(self.rho, other_refusal)
+            one, two = boxes.cap(self.rho, refusal), others.cap(self.rho, other_refusal)
             if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
                 raise AssumptionFailed("the weight of ⊥ depends on the data")
             move = max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
@@ -307,7 +307,7 @@ def score_move(one: Boxes, other: Boxes) -> int:
     width = int(max(one.lows.shape[1], other.lows.shape[1])) + 1
     if one.whole != other.whole:
         return width
-    ends = [(_padded(b.lows, b.whole, 0, width), _padded(b.highs, b.whole, 1, width)) for b in (one, other)]
+    ends = [(_pad(b.lows, b.whole, 0, width), _pad(b.highs, b.whole, 1, width)) for b in (one, other)]
     for s in range(width):
         last = np.minimum(np.arange(width) + s, width - 1)
         inside = [(a[0] >= b[0][:, last]).all() and (a[1] <= b[1][:, last]).all() for a, b in (ends, ends[::-1])]
@@ -316,7 +316,7 @@ def score_move(one: Boxes, other: Boxes) -> int:
     return width
 
 
-def _padded(ends: NDArray[np.int64], whole: Sequence[tuple[int, int]], side: int, width: int) -> NDArray[np.int64]:
+def _pad(ends: NDArray[np.int64], whole: Sequence[tuple[int, int]], side: int, width: int) -> NDArray[np.int64]:
     """Ends of boxes, and then of the box of all candidates up to this width."""
     last = np.array(whole, np.int64)[:, side : side + 1]
     return np.hstack([ends, np.repeat(last, width - ends.shape[1], axis=1)])

@@ -144,7 +144,7 @@ def _runs(lattice: MachineNumbers, low: float, high: float) -> tuple[Ordinals, O
     times = np.array(
         [
             min(max(round(alike * much + each * width / count), 1), MOST)
-            for much, width, count in zip(_listed(large), widths, _listed(counts), strict=True)
+            for much, width, count in zip(large.tolist(), widths, counts.tolist(), strict=True)
         ],
         np.int64,
     )

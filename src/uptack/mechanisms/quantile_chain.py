@@ -212,16 +212,16 @@ class Chain:
         left = len(bases) - 1
         cell = self._pick(floats.last(), lambda: self.exact(ball(self.q)).last(), entropy)
         while True:
-            shared = floats.shared(left, cell)
-            k = 1 + (self._pick(shared, partial(self._shared_balls, left, cell), entropy) if shared.size > 1 else 0)
+            shared = floats.weights_of(left, cell)
+            k = 1 + (self._pick(shared, partial(self._weight_balls, left, cell), entropy) if shared.size > 1 else 0)
             path += [cell + bases[left] - bases[left - j] for j in range(k)]
             left -= k
             if left < 0:
                 return path[::-1]
             cell = self._pick(floats.before(left, path[-1]), partial(self._cell_balls, left, path[-1]), entropy)
 
-    def _shared_balls(self, coordinate: int, cell: int) -> list[arb]:
-        return self.exact(ball(self.q)).shared(coordinate, cell)
+    def _weight_balls(self, coordinate: int, cell: int) -> list[arb]:
+        return self.exact(ball(self.q)).weights_of(coordinate, cell)
 
     def _cell_balls(self, coordinate: int, following: int) -> list[arb]:
         return self.exact(ball(self.q)).before(coordinate, following)
@@ -293,17 +293,17 @@ class FloatSums:
         sums, reached = list[Floats](), list[float]()
         bases = self.bin.bases
         for at in range(len(bases)):
-            current, scale = _scaled(*self._shared_by(at, arrivals, entered))
+            current, scale = _rescale(*self._weights_by(at, arrivals, entered))
             sums.append(current)
             reached.append(scale)
             if at + 1 < len(bases):
-                moved = _moved(current, bases[at + 1] - bases[at], self._up, 4 * self.log_q)
-                moved, more = _scaled(moved, scale)
+                moved = _arrivals(current, bases[at + 1] - bases[at], self._up, 4 * self.log_q)
+                moved, more = _rescale(moved, scale)
                 arrivals.append(moved)
                 entered.append(more)
         return arrivals, entered, sums, reached
 
-    def _shared_by(self, at: int, arrivals: list[Floats], entered: list[float]) -> tuple[Floats, float]:
+    def _weights_by(self, at: int, arrivals: list[Floats], entered: list[float]) -> tuple[Floats, float]:
         cells, share = self.volumes.shape[1], self._shares[at]
         terms = list(runs(self.bin.bases, at, cells))
         logs = [entered[j] + self._empty(apart) for j, apart in terms]
@@ -332,7 +332,7 @@ class FloatSums:
         logs[max(following + self.bin.bases[at + 1] - self.bin.bases[at], 0) :] = -np.inf
         return logs
 
-    def shared(self, at: int, cell: int) -> Floats:
+    def weights_of(self, at: int, cell: int) -> Floats:
         """For k = 1, 2, ... the logarithm of the weight of k coordinates up to `at` in this cell."""
         arrivals, entered = self._tables[:2]
         cells, share = self.volumes.shape[1], float(_logs(self._shares[at, cell : cell + 1])[0])
@@ -350,27 +350,27 @@ def _logs(x: Floats) -> Floats:
         return np.log(x)
 
 
-def _scaled(x: Floats, scale: float) -> tuple[Floats, float]:
+def _rescale(x: Floats, scale: float) -> tuple[Floats, float]:
     largest = float(x.max()) or 1.0
     return x / largest, scale + math.log(largest)
 
 
-def _moved(sums: Floats, gap: int, up: bool, log_decay: float) -> Floats:
+def _arrivals(sums: Floats, gap: int, up: bool, log_decay: float) -> Floats:
     """arrivals from sums, by the formulas of the module."""
     out = np.zeros(sums.size)
     if up:
         reached = np.cumsum(sums)
         out[:] = reached if gap else np.append(0.0, reached[:-1])
         if gap > 1:
-            out[:-1] += math.exp(log_decay) * windowed(sums, gap - 1, log_decay)[1:]
+            out[:-1] += math.exp(log_decay) * window_sums(sums, gap - 1, log_decay)[1:]
     else:
-        out[1:] = math.exp(log_decay) * windowed(sums[::-1], sums.size, log_decay)[::-1][:-1]
+        out[1:] = math.exp(log_decay) * window_sums(sums[::-1], sums.size, log_decay)[::-1][:-1]
         if gap:
-            out += windowed(sums, gap, 0.0)
+            out += window_sums(sums, gap, 0.0)
     return out
 
 
-def windowed(x: Floats, width: int, log_decay: float) -> Floats:
+def window_sums(x: Floats, width: int, log_decay: float) -> Floats:
     """Σ_(j < width) x(t + j)·e^(j·log_decay) for each t: the sums of 1, 2, 4, ... terms that make up the width."""
     width = min(width, x.size, math.ceil(VANISHES / -log_decay) + 1 if log_decay else x.size)
     out, block, size, offset = np.zeros(x.size), x, 1, 0
@@ -413,12 +413,12 @@ class ExactSums(Generic[Number]):
         arrivals = [[self._against(self._away(c)) for c in cells]]
         sums: list[list[Number]] = []
         for at in range(len(bases)):
-            sums.append([sum(self._shared_by(at, c, arrivals), self.q * 0) for c in cells])
+            sums.append([sum(self._weights_by(at, c, arrivals), self.q * 0) for c in cells])
             if at + 1 < len(bases):
-                arrivals.append(self._moved(sums[at], bases[at + 1] - bases[at]))
+                arrivals.append(self._arrivals(sums[at], bases[at + 1] - bases[at]))
         return arrivals, sums
 
-    def _shared_by(self, at: int, cell: int, arrivals: list[list[Number]]) -> list[Number]:
+    def _weights_by(self, at: int, cell: int, arrivals: list[list[Number]]) -> list[Number]:
         cells, volume = len(self.volumes[at]), self.volumes[at][cell]
         return [
             arrivals[j][cell + apart] * self._empty(apart) * volume**k / math.factorial(k)
@@ -426,7 +426,7 @@ class ExactSums(Generic[Number]):
             if cell + apart < cells
         ]
 
-    def _moved(self, sums: list[Number], gap: int) -> list[Number]:
+    def _arrivals(self, sums: list[Number], gap: int) -> list[Number]:
         cells, q, zero = len(sums), self.q**4, self.q * 0
         below, after, before = [zero] * (cells + 1), [zero] * (cells + 1), [zero] * (cells + 1)
         for c in range(cells):  # Σ of all before c; Σ q^(4(t' - c)) from c on; Σ q^(4(c - t')) before c
@@ -452,9 +452,9 @@ class ExactSums(Generic[Number]):
             s * self._against(2 * (following - c)) if c < end else self.q * 0 for c, s in enumerate(self._tables[1][at])
         ]
 
-    def shared(self, at: int, cell: int) -> list[Number]:
+    def weights_of(self, at: int, cell: int) -> list[Number]:
         """For k = 1, 2, ... the weight of k coordinates up to `at` in this cell."""
-        return self._shared_by(at, cell, self._tables[0])
+        return self._weights_by(at, cell, self._tables[0])
 
 
 # ------------------------------------------------------------- the draw as a mechanism, and by how much its scores move
@@ -517,7 +517,7 @@ def largest_move(one: Chain, other: Chain) -> int:
     return found
 
 
-def _sorted(before: Integers, ends: Integers) -> NDArray[np.bool_]:
+def _can_follow(before: Integers, ends: Integers) -> NDArray[np.bool_]:
     """Which cells can follow which: some candidate of the one is at most some candidate of the other."""
     follows: NDArray[np.bool_] = before[None, :] < ends[:, None]
     return follows
@@ -533,7 +533,7 @@ def _widest(cells: list[_Cells], d: int, e: int, excess: tuple[int, int]) -> int
             return 0
         here, there = cell.away[d][both], cell.away[e][both]
         gain = np.abs(np.subtract.outer(there, last[1])) - np.abs(np.subtract.outer(here, last[0]))
-        allowed = _sorted(starts, cell.ends[both])
+        allowed = _can_follow(starts, cell.ends[both])
         best = np.where(allowed, gain + best, -FAR).max(axis=1)
         last, starts = (here, there), cell.starts[both]
     return int((best + np.abs(excess[e] - last[1]) - np.abs(excess[d] - last[0])).max())
@@ -548,7 +548,7 @@ def _least_outside(cells: list[_Cells], d: int, e: int, excess: int) -> int:
         if not mine.any():  # an empty window: every row of it is tied beyond the candidates
             return FAR
         here, held = cell.away[d][mine], cell.inside[e][mine]
-        away = np.where(_sorted(starts, cell.ends[mine]), np.abs(np.subtract.outer(here, last)), FAR)
+        away = np.where(_can_follow(starts, cell.ends[mine]), np.abs(np.subtract.outer(here, last)), FAR)
         kept, lost = ((away + row).min(axis=1) for row in least)
         least = np.array([np.where(held, kept, FAR), np.minimum(lost, np.where(held, FAR, kept))])
         last, starts = here, cell.starts[mine]

@@ -176,7 +176,7 @@ class Tree:
             )
             rows.reveal([(a, b) for a, b in windows if a <= b])
             for (node, made, start), steps in zip(bins, looked, strict=True):
-                drawn = _drawn(made, steps, chain, rows, start, account)
+                drawn = _draw_knots(made, steps, chain, rows, start, account)
                 found |= dict(zip(node.chosen, drawn, strict=True))
         return [found[j][0] for j in range(1, len(self.ranks) + 1)]
 
@@ -186,7 +186,7 @@ class Tree:
         return Bin(low, high, up_to - before, targets, at[node.high] - at[node.low])
 
 
-def _drawn(
+def _draw_knots(
     made: Bin, steps: int, chain: ChainDraw, rows: RankedRows, start: int, account: Account
 ) -> list[tuple[int, int]]:
     """Candidates of one bin, each with how many rows of the table there are up to it."""

@@ -123,7 +123,7 @@ def buy_size(rows: Sample, account: Account) -> Sized:
     part = account.epsilon * COUNT
     law = IntegerLaplace(account.rows / part)
     found = noisy_size(rows.count(), law, account.allot(part))
-    account.bought(found, law)
+    account.keep_size(found, law)
     return Sized(found, True, account.allot(account.epsilon - part, account.delta))
 
 

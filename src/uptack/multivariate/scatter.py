@@ -372,7 +372,7 @@ def counted(trace: float, dimension: int, part: Account) -> None:
     the number by less than one row in 50,000 and is left out.
     """
     rows = round(trace * (LENGTH / (LENGTH - dimension)) ** 2)
-    part.bought(rows, TraceNoise(dimension, float(moved(part) / part.epsilon)))
+    part.keep_size(rows, TraceNoise(dimension, float(moved(part) / part.epsilon)))
 
 
 def _rounder(coordinates: Floats, values: Floats, vectors: Floats) -> Floats:

@@ -103,7 +103,7 @@ class Body(ABC):
         """‖x‖_K, the least t with x in t·K, in floats. A body without a formula for it does not know."""
         raise NotImplementedError(f"{type(self).__name__} has no formula for its norm")
 
-    def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
+    def point_map(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
         """The map from uniform reals to a point, for one draw. It stays the same while digits are added."""
         return self.point
 
@@ -283,10 +283,10 @@ class SampledBody(Body):
         return 0
 
     def point(self, us: Sequence[arb]) -> list[arb]:
-        """Not defined: a point is not a function of uniform reals. See `settled`."""
+        """Not defined: a point is not a function of uniform reals. See `point_map`."""
         raise TypeError("a SampledBody draws for itself")
 
-    def settled(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
+    def point_map(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
         """One draw of the sampler, fixed."""
         drawn = np.asarray(self._sampler(entropy), np.float64)
         if drawn.shape != (self.dimension,):

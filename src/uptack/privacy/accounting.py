@@ -33,8 +33,8 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
 from uptack.privacy import loss
-from uptack.privacy.concentrated_dp import concentrated
-from uptack.privacy.cost import cost, summed
+from uptack.privacy.concentrated_dp import zcdp_total
+from uptack.privacy.cost import basic_total, cost
 from uptack.privacy.guarantee import SUBSTITUTE, Adjacency, Privacy
 
 Floats = NDArray[np.float64]
@@ -80,10 +80,10 @@ class Losses:
 
     def cumulant(self, tilt: float) -> tuple[float, float]:
         """K(s), and its derivative, the mean loss of the tilted law."""
-        tilted, whole = self._tilted(tilt)
+        tilted, whole = self._tilt(tilt)
         return whole, STEP * float((tilted * self.places).sum())  # `@` would start threads
 
-    def _tilted(self, tilt: float) -> tuple[Floats, float]:
+    def _tilt(self, tilt: float) -> tuple[Floats, float]:
         """The tilted probabilities, and K(s)."""
         logs = self._logs + (tilt * STEP) * self.places
         highest = float(logs.max())
@@ -93,7 +93,7 @@ class Losses:
 
     def spectrum(self, tilt: float, size: int) -> Spectrum:
         """The transform of the tilted law on a circle of `size` steps."""
-        around = np.bincount(self.places.astype(np.int64) % size, self._tilted(tilt)[0], minlength=size)
+        around = np.bincount(self.places.astype(np.int64) % size, self._tilt(tilt)[0], minlength=size)
         return np.fft.rfft(around)
 
 
@@ -139,10 +139,10 @@ def least_epsilon(parts: Many, delta: float) -> float | None:
     size = 1 << (top - bottom).bit_length()
     if size > LONGEST:
         return None
-    tilted = np.roll(np.maximum(_composed(parts, tilt, size), 0.0), -bottom % size)[: top - bottom + 1]
+    tilted = np.roll(np.maximum(_convolution(parts, tilt, size), 0.0), -bottom % size)[: top - bottom + 1]
     losses = STEP * np.arange(bottom, top + 1.0)
     masses = tilted * np.exp(np.minimum(_cumulant(parts, tilt)[0] - tilt * losses, LARGEST_LOG))
-    return _solved(losses, masses, left * (1 - LOST - ROUNDED))
+    return _epsilon_at(losses, masses, left * (1 - LOST - ROUNDED))
 
 
 def _cumulant(parts: Many, tilt: float) -> tuple[float, float]:
@@ -182,7 +182,7 @@ def _window(parts: Many, tilt: float, delta: float) -> tuple[int, int]:
     return max(min(math.floor(far / STEP), -1 if top < 1 else top - 1), -most), top
 
 
-def _composed(parts: Many, tilt: float, size: int) -> Floats:
+def _convolution(parts: Many, tilt: float, size: int) -> Floats:
     """The tilted law of the sum, on a circle."""
     powers = (_power(part.spectrum(tilt, size), times) for part, times in parts)
     found = next(powers)
@@ -202,7 +202,7 @@ def _power(values: Spectrum, times: int) -> Spectrum:
     return found
 
 
-def _solved(losses: Floats, masses: Floats, delta: float) -> float:
+def _epsilon_at(losses: Floats, masses: Floats, delta: float) -> float:
     """The least ε ≥ 0 at which Σ_{x > ε} p(x)·(1 - e^(ε - x)) ≤ δ, by sums from above."""
     above, weighted = (np.cumsum(values[::-1])[::-1] for values in (masses, masses * np.exp(-losses)))
     excess = above - np.exp(losses) * weighted - delta
@@ -316,10 +316,10 @@ def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SU
     bound = checks.delta("delta", delta)
     whole = list(trees)
     pieces = Counter(piece for tree in whole for piece in _pieces(tree))
-    every, basic = list(pieces.elements()), summed(whole, adjacency)
+    every, basic = list(pieces.elements()), basic_total(whole, adjacency)
     if not pieces or bound == 0:
         return basic
-    ways = [basic if basic.exact_delta <= bound else None, concentrated(every, bound, adjacency)]
+    ways = [basic if basic.exact_delta <= bound else None, zcdp_total(every, bound, adjacency)]
     alike = _alike(pieces)
     if basic.exact_epsilon <= LARGEST_COMPOSED and len(alike) <= MOST_DIFFERENT:
         ways.append(_numerically(frozenset(alike.items()), bound, adjacency))

@@ -44,7 +44,7 @@ def gaussian_delta(noise_multiplier: Rational, epsilon: Rational) -> Real:
     return Real(condition)
 
 
-def _around(holds: Callable[[Fraction], bool], start: Fraction) -> tuple[Fraction, Fraction]:
+def _bracket(holds: Callable[[Fraction], bool], start: Fraction) -> tuple[Fraction, Fraction]:
     """A number for which a monotone statement does not hold, and its double, for which it does."""
     high = start
     while not holds(high):
@@ -57,7 +57,7 @@ def _around(holds: Callable[[Fraction], bool], start: Fraction) -> tuple[Fractio
 
 def _least(holds: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """A number for which a monotone statement holds, above the least such one by less than a 2^-PRECISION part."""
-    low, high = _around(holds, start)
+    low, high = _bracket(holds, start)
     for _ in range(PRECISION):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
@@ -146,5 +146,5 @@ def largest(over: Callable[[Fraction], float], exact: Fraction) -> Fraction:
     """
     if over(exact) <= 0 < over(exact * (1 + Fraction(1, 1 << PRECISION))):
         return exact
-    fails, fits = _around(lambda inverse: over(1 / inverse) <= 0, 1 / exact)
+    fails, fits = _bracket(lambda inverse: over(1 / inverse) <= 0, 1 / exact)
     return 1 / boundary(lambda inverse: over(1 / inverse), fits, fails, PRECISION)

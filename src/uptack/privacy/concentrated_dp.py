@@ -23,7 +23,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, logarithm
 from uptack.privacy import loss
 from uptack.privacy.calibration import excess, largest
-from uptack.privacy.cost import _cost, cost, repeated
+from uptack.privacy.cost import _cost, cost, multiplicities
 from uptack.privacy.guarantee import SUBSTITUTE, Adjacency, Privacy, shorter
 
 LARGEST_RHO = 10**18
@@ -119,7 +119,7 @@ def _(node: loss.Composed, adjacency: Adjacency) -> Concentrated:
 
 def _sum(trees: Iterable[loss.Loss], adjacency: Adjacency) -> Concentrated:
     rho, delta = Fraction(0), Fraction(0)
-    for tree, times in repeated(trees):
+    for tree, times in multiplicities(trees):
         part = _zcdp(tree, adjacency)
         rho, delta = rho + times * part.rho, min(delta + times * part.delta, Fraction(1))
         rho = shorter(rho) if rho.denominator.bit_length() > LONG else rho
@@ -173,10 +173,10 @@ def concentrated_epsilon(rho: Rational, delta: Rational) -> Fraction:
     total, bound = checks.nonnegative("rho", rho), checks.inside_unit("delta", delta)
     if total > LARGEST_RHO:
         raise InvalidArgument("rho", "at most 1e18", checks.describe(rho))
-    return _converted(total, bound)
+    return _epsilon(total, bound)
 
 
-def _converted(total: Fraction, bound: Fraction) -> Fraction:
+def _epsilon(total: Fraction, bound: Fraction) -> Fraction:
     if total == 0:
         return Fraction(0)
     u = Fraction(_best_order(float(total), -logarithm(bound)))
@@ -211,7 +211,7 @@ def concentrated_rho(epsilon: Rational, delta: Rational) -> Fraction:
     return largest(lambda rho: excess(concentrated_epsilon(rho, bound), eps), guess)
 
 
-def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy | None:
+def zcdp_total(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy | None:
     """The guarantee at this δ of trees that are fixed beforehand, by zCDP; None if their own δ uses it up.
 
     δ₀-approximate ρ-zCDP is (ε, δ₀ + (1 - δ₀)·δ')-private where ρ-zCDP is (ε, δ'): P(S) ≤ (1 - δ₀)·A(S) + δ₀ and
@@ -221,11 +221,11 @@ def concentrated(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacen
     rho, taken = _sum(trees, checks.instance("adjacency", adjacency, Adjacency, "SUBSTITUTE or ADD_REMOVE"))
     if bound - taken < checks.LEAST_CHANCE or rho > LARGEST_RHO:
         return None
-    return Privacy(_converted(rho, (bound - taken) / (1 - taken)), bound, adjacency)
+    return Privacy(_epsilon(rho, (bound - taken) / (1 - taken)), bound, adjacency)
 
 
 @_cost.register(loss.Zcdp)
 def _(node: loss.Zcdp, adjacency: Adjacency) -> Privacy:
     """The (ε, δ) of `concentrated`, or a larger ε that is stated."""
     rho, taken, delta = Fraction(node.rho), Fraction(node.failure), Fraction(node.delta)
-    return Privacy(max(_converted(rho, (delta - taken) / (1 - taken)), Fraction(node.epsilon)), delta, adjacency)
+    return Privacy(max(_epsilon(rho, (delta - taken) / (1 - taken)), Fraction(node.epsilon)), delta, adjacency)

@@ -200,13 +200,13 @@ def over(price: Privacy, budget: Privacy) -> float:
     return excess(price.exact_epsilon, budget.exact_epsilon) if price.exact_delta <= budget.exact_delta else math.inf
 
 
-def repeated(trees: Iterable[loss.Loss]) -> list[tuple[loss.Loss, int]]:
+def multiplicities(trees: Iterable[loss.Loss]) -> list[tuple[loss.Loss, int]]:
     """Each tree, and how often it is there. A plan for many columns holds the same few objects many times."""
     every = list(trees)
     kept = {id(tree): tree for tree in every}
     return [(kept[which], times) for which, times in Counter(map(id, every)).items()]
 
 
-def summed(trees: Iterable[loss.Loss], adjacency: Adjacency) -> Privacy:
+def basic_total(trees: Iterable[loss.Loss], adjacency: Adjacency) -> Privacy:
     """What trees cost together by basic composition."""
-    return total_of(((cost(tree, adjacency), times) for tree, times in repeated(trees)), adjacency)
+    return total_of(((cost(tree, adjacency), times) for tree, times in multiplicities(trees)), adjacency)

@@ -14,8 +14,8 @@ from uptack.errors import InvalidArgument
 from uptack.privacy import loss
 from uptack.privacy.accounting import tight
 from uptack.privacy.calibration import boundary, gaussian_epsilon, largest
-from uptack.privacy.concentrated_dp import concentrated, zcdp
-from uptack.privacy.cost import cost, over, summed
+from uptack.privacy.concentrated_dp import zcdp, zcdp_total
+from uptack.privacy.cost import basic_total, cost, over
 from uptack.privacy.guarantee import Adjacency, Privacy
 
 Tree = TypeVar("Tree", bound=loss.Loss)
@@ -40,29 +40,29 @@ def fair_shares(draws: Sequence[Tree], budget: Privacy) -> tuple[Tree, ...]:
     0.217
     """
     parts = tuple(draws)
-    scale = fair_scale(lambda s: [scaled(part, s) for part in parts], budget)
-    return tuple(scaled(part, scale) for part in parts)
+    scale = fair_scale(lambda s: [scale_losses(part, s) for part in parts], budget)
+    return tuple(scale_losses(part, scale) for part in parts)
 
 
-def scaled(tree: Tree, scale: Fraction) -> Tree:
+def scale_losses(tree: Tree, scale: Fraction) -> Tree:
     """The tree with every ε multiplied by the scale, and Gaussian noise divided by it; δ's stay.
 
-    >>> scaled(loss.Composed((loss.Pure(1), loss.BoundedRange(2))), Fraction(1, 4))
+    >>> scale_losses(loss.Composed((loss.Pure(1), loss.BoundedRange(2))), Fraction(1, 4))
     Composed(parts=(Pure(epsilon=Fraction(1, 4)), BoundedRange(epsilon=Fraction(1, 2))))
     """
     if isinstance(tree, loss.Gaussian):
         multiplier = Fraction(tree.noise_multiplier) / scale
         epsilon = gaussian_epsilon(multiplier, tree.delta)
         return replace(tree, epsilon=epsilon, noise_multiplier=multiplier)
-    changed: dict[str, Any] = {f.name: _scaled(f.name, getattr(tree, f.name), scale) for f in fields(tree)}  # type: ignore[arg-type]
+    changed: dict[str, Any] = {f.name: _scale_field(f.name, getattr(tree, f.name), scale) for f in fields(tree)}  # type: ignore[arg-type]
     return replace(tree, **changed)  # type: ignore[type-var]
 
 
-def _scaled(name: str, value: Any, scale: Fraction) -> Any:
+def _scale_field(name: str, value: Any, scale: Fraction) -> Any:
     if isinstance(value, loss.Loss):
-        return scaled(value, scale)
+        return scale_losses(value, scale)
     if isinstance(value, tuple):
-        return tuple(scaled(part, scale) for part in value)
+        return tuple(scale_losses(part, scale) for part in value)
     if name == "rho":
         return value * scale**2
     return value * scale if name == "epsilon" else value
@@ -76,18 +76,18 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
     """
     budget = checks.instance("budget", budget, Privacy, "a Privacy")
     checks.positive("budget.epsilon", budget.exact_epsilon)
-    unit = summed(build(Fraction(1)), budget.adjacency)
+    unit = basic_total(build(Fraction(1)), budget.adjacency)
     guess = budget.exact_epsilon / checks.positive("the cost of build(1)", unit.exact_epsilon)
 
     @cache
     def price(scale: Fraction) -> float:
         """How far the plan is over the budget, by the better of both ways."""
         trees = build(scale)
-        ways = (summed(trees, budget.adjacency), concentrated(trees, budget.exact_delta, budget.adjacency))
+        ways = (basic_total(trees, budget.adjacency), zcdp_total(trees, budget.exact_delta, budget.adjacency))
         return min(over(way, budget) for way in ways if way is not None)
 
     if price(guess) > 0 and price(guess * SMALLEST) > 0:
-        least = summed(build(guess * SMALLEST), budget.adjacency)
+        least = basic_total(build(guess * SMALLEST), budget.adjacency)
         fix = "Give the parts of build a smaller δ."
         raise InvalidArgument("budget", f"at least what build takes at the smallest scale, {least}", budget, fix)
     low = largest(price, guess)

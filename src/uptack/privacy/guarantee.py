@@ -243,7 +243,7 @@ class Privacy:
         steps = checks.integer("steps", steps, least=1)
         grown = self.exact_delta
         if steps > 1 and grown > 0:
-            grown = shorter(_grown(grown, self.exact_epsilon, steps))
+            grown = shorter(_group_delta(grown, self.exact_epsilon, steps))
         return Privacy.implied(steps * self.exact_epsilon, grown, self.adjacency)
 
     def under(self, relation: Adjacency) -> Privacy:
@@ -309,7 +309,7 @@ class Privacy:
         }
 
 
-def _grown(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
+def _group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
     """At least δ·(1 + e^ε + ... + e^((k-1)ε)) = δ·(e^(kε) - 1)/(e^ε - 1), or 1."""
     if epsilon == 0:
         return min(delta * steps, Fraction(1))

@@ -254,14 +254,14 @@ def encode(tree: Loss) -> dict[str, Any]:
     """
     if KINDS.get(type(tree).__name__) is not type(tree):
         raise UnknownLoss(f"a {type(tree).__name__} is not a loss node that can be encoded")
-    return {"kind": type(tree).__name__} | {f.name: _written(getattr(tree, f.name)) for f in fields(tree)}  # type: ignore[arg-type]
+    return {"kind": type(tree).__name__} | {f.name: _encode_field(getattr(tree, f.name)) for f in fields(tree)}  # type: ignore[arg-type]
 
 
-def _written(value: object) -> Any:
+def _encode_field(value: object) -> Any:
     if isinstance(value, Loss):
         return encode(value)
     if isinstance(value, tuple):
-        return [_written(part) for part in value]
+        return [_encode_field(part) for part in value]
     if isinstance(value, Fraction):
         return rational_text(value)
     if value is None or isinstance(value, bool | int):

@@ -244,7 +244,7 @@ def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Out
     sizes: Sequence[int] = contrast.sizes
     if law is not None:
         sizes = noisy_sums(contrast.sizes, law, question.account.allot(question.epsilon * share))
-        question.account.bought(sum(sizes), law, times=2)
+        question.account.keep_size(sum(sizes), law, times=2)
         question = question.worth(question.epsilon * (1 - share), question.delta)
     ends = aim(_ranges(sizes, off))
     if not ends.worth:
@@ -373,7 +373,7 @@ def mean_difference(
         made.append(one)
         law = left.count
     if law is not None:
-        question.account.bought(sum(one.rows for one in made), law, times=2)
+        question.account.keep_size(sum(one.rows for one in made), law, times=2)
     means = [one.frame.centre + one.frame.half * one.first for one in made]
     noise = WelchInterval(means[0] - means[1], MeanInterval(made[0]), MeanInterval(made[1]))
     clipped = (moments.clipping(one) for one in made)

@@ -156,7 +156,7 @@ def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float
         paid = first.pay(loss.Pure(first.epsilon))
         noisy = noisy_integer(_whole(2 * count, max(n - 1, 1)), law, paid)
         m = noisy_integer(n, size, paid)
-        first.bought(m, size)
+        first.keep_size(m, size)
         per = Fraction(1, GRID * max(m, 1))
     else:
         law, m, per = IntegerLaplace(Fraction(2 * (n - 1) * account.rows) / first.epsilon), n, Fraction(2, n * (n - 1))
@@ -294,7 +294,7 @@ def _measured(rows: Rows, names: tuple[str, ...], account: Account, dropped: boo
     off = scale / unit if secret else 0.0
     noise = CorrelationNoise(d, tuple(taus.tolist()), m, scale * per, len(counts), off)
     if secret:
-        account.bought(m, RowsNoise(len(counts), off))
+        account.keep_size(m, RowsNoise(len(counts), off))
     value = CorrelationMatrix(names, nearest(square(d, taus, from_tau)))
     return Outcome(value, MATRIX_HOW, noise, notes=sampling_note(account))
 

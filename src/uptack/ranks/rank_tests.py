@@ -182,7 +182,7 @@ def _signed(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[Ra
         paid = account.pay(loss.Pure(account.epsilon))
         noisy = noisy_integer((2 * total * GRID + n + 1) // (2 * (n + 1)), law, paid)
         m = noisy_integer(n, size, paid)
-        account.bought(m, size)
+        account.keep_size(m, size)
         if m < least:
             return Outcome.refusal(HOW, advice)
         most = m + size.cutoff(Fraction(SIZES_FAIL)) - 1
@@ -266,7 +266,7 @@ def _tested(
         near = noisy_sums(near, size, paid)
         off = size.cutoff(Fraction(SIZES_FAIL) / len(near)) - 1
         most = [max(n + off, 1) for n in near]
-        account.bought(sum(near), size, times=len(near))
+        account.keep_size(sum(near), size, times=len(near))
     if min(near) < (2 * float(size.scale) if size is not None else 1):
         return Outcome.refusal(HOW, advice)
     weights = 3 * sum(near) / (sum(near) + 1) / np.array(near, np.float64)

@@ -262,7 +262,7 @@ def noisy_pairs(
     noisy = noisy_integer(round(weight(*sizes) * sign * GRID), law, paid)
     difference = noisy_integer(sizes[0] - sizes[1], apart, paid)
     rows = noisy_integer(sizes[0] + sizes[1], total, paid)
-    account.bought(rows, total)
+    account.keep_size(rows, total)
     near = _sizes(rows, difference)
     if min(near) < 2 * float(Fraction(apart.scale)):
         return advice, public
@@ -284,7 +284,7 @@ def _with_public_labels(sign: int, sizes: Sizes, labelled: Sizes, account: Accou
     if dropped:
         drawn = noisy_sums(sizes, count, paid)
         near = (min(drawn[0], labelled[0]), min(drawn[1], labelled[1]))
-        account.bought(sum(drawn), count, times=2)
+        account.keep_size(sum(drawn), count, times=2)
     if min(near) < 1:
         return None
     return NoisyPairs(float(noisy), float(Fraction(law.scale)), near, KnownLabels(near, labelled, count), dropped)

@@ -201,7 +201,7 @@ class Hyperplanes:
             bounds = np.maximum(known, self._bounds(cell, offsets, half * 0.5**level))
             if level < DEPTH[self.p]:
                 low = bounds < least
-                todo.append((level + 1, *_halved(offsets[low], bounds[low], half * 0.5 ** (level + 1), axis)))
+                todo.append((level + 1, *_halve(offsets[low], bounds[low], half * 0.5 ** (level + 1), axis)))
             else:
                 least = min(least, float(bounds.min(initial=np.inf)))
         return least
@@ -247,7 +247,7 @@ def _whole(size: Floats) -> Integers:
     return whole
 
 
-def _halved(offsets: Floats, bounds: Floats, half: Floats, axis: int) -> tuple[Floats, Floats]:
+def _halve(offsets: Floats, bounds: Floats, half: Floats, axis: int) -> tuple[Floats, Floats]:
     """The centres of the boxes of half the size, with the bounds of those they lie in."""
     signs = [(0.0,) if j == axis else (-1.0, 1.0) for j in range(half.size)]
     moves = np.array(list(itertools.product(*signs))) * half

@@ -45,7 +45,7 @@ class LStatistic:
     @cached_property
     def value(self) -> float:
         """T(D)."""
-        return float(self._shifted(np.zeros(1, np.int64))[0])
+        return float(self._shifted_sums(np.zeros(1, np.int64))[0])
 
     @classmethod
     def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
@@ -67,14 +67,14 @@ class LStatistic:
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The ends for k = 0, ..., steps."""
         shifts = self._g * np.arange(steps + 1)
-        return self._shifted(-shifts), self._shifted(shifts)
+        return self._shifted_sums(-shifts), self._shifted_sums(shifts)
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
         shift = np.array([self._g * k])
-        return float(self._shifted(-shift)[0]), float(self._shifted(shift)[0])
+        return float(self._shifted_sums(-shift)[0]), float(self._shifted_sums(shift)[0])
 
-    def _shifted(self, shifts: NDArray[np.int64]) -> Floats:
+    def _shifted_sums(self, shifts: NDArray[np.int64]) -> Floats:
         """Σ w_i·x(i + shift) for each of the shifts, which go up or down from the first in one direction."""
         only = self._segments[0]
         if len(self._segments) == 1 and only.first == only.last and only.weight == 1:

@@ -62,7 +62,7 @@ class MedianDeviation(IntervalByInterval):
         ends = [float(np.minimum.reduce(np.maximum(c - x, y - c), initial=np.inf)) for c in (a, b)]
         if not lowest:
             x, y = self._pairs(j)
-        upper, lower = _compared(x, y, b), _compared(x, y, a)
+        upper, lower = _compare(x, y, b), _compare(x, y, a)
         inside = (upper <= 0) & (lower >= 0)
         turns = (y[inside] - x[inside]) / 2
         return float(min([*ends, turns.min(initial=np.inf)]) if lowest else max([*ends, turns.max(initial=0.0)]))
@@ -95,7 +95,7 @@ def _tame(x: Floats) -> Floats:
     return np.where(np.abs(bounded) < TINY, 0.0, bounded)
 
 
-def _compared(x: Floats, y: Floats, c: float) -> Floats:
+def _compare(x: Floats, y: Floats, c: float) -> Floats:
     """The sign of (x + y)/2 - c, exactly: that of the rounded sum less 2c, and then that of the exact rest (Knuth)."""
     with np.errstate(invalid="ignore"):
         s = x + y

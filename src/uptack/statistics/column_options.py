@@ -169,7 +169,7 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
     share = question.epsilon * COUNT_SHARE
     law = IntegerLaplace(question.rows / share)
     noisy = noisy_size(n, law, question.account.allot(share))
-    question.account.bought(noisy, law, CAPPED_UNIT if question.capped else "")
+    question.account.keep_size(noisy, law, CAPPED_UNIT if question.capped else "")
     return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
 
 

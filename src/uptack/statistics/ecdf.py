@@ -34,7 +34,7 @@ from uptack.display import Ends, Record, TabularValue, line
 from uptack.display.plots import PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.quantile_chain import windowed
+from uptack.mechanisms.quantile_chain import window_sums
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.integer_laws import least
 from uptack.privacy import loss
@@ -148,8 +148,8 @@ def _stays(bins: int, block: int, scale: Fraction, z: int) -> float:
 def _step(law: Floats, scale: Fraction) -> Floats:
     """One integer Laplace step, P(k) = (1 - a)/(1 + a)·a^|k| with a = e^(-1/scale); what leaves is lost."""
     rate = -float(1 / scale)
-    after = windowed(law, law.size, rate)
-    before = windowed(law[::-1], law.size, rate)[::-1]
+    after = window_sums(law, law.size, rate)
+    before = window_sums(law[::-1], law.size, rate)[::-1]
     return (before + after - law) * (math.tanh(-rate / 2))
 
 
@@ -353,7 +353,7 @@ def ecdf(
     n, question = public_size(data.count(), question)
     for_knots, for_counts = question.split(HALF, HALF)
     counts = KNOTS if count is None else (count,)
-    moved = _moved(question)
+    moved = _arrivals(question)
 
     def fits(size: int, knots: int) -> bool:
         return quantile_trees.planned(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
@@ -376,7 +376,7 @@ def ecdf(
     return question.account.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
 
 
-def _moved(question: Question) -> int:
+def _arrivals(question: Question) -> int:
     """The number of bins that one person can change by 1: a replaced row leaves one bin and enters another."""
     return question.rows * question.adjacency.moves_per_row
 

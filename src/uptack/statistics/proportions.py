@@ -243,7 +243,7 @@ def _noisy_share(
     rows = noisy[0] + noisy[1] if secret else count * most
     if secret:
         size = IntegerLaplace(moved * question.rows / question.epsilon)
-        question.account.bought(round(rows / most), size, times=2)
+        question.account.keep_size(round(rows / most), size, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
     noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, unit)
     return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))

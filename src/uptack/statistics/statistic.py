@@ -24,7 +24,7 @@ from uptack.mechanisms.inverse_sensitivity import (
     Refusal,
     ScoredBoxes,
     boxes,
-    chosen,
+    choose_lattice,
     inverse_loss,
     round_to,
     slack_needed,
@@ -236,11 +236,11 @@ def _sight(
     epsilon, lattice = question.account.epsilon, lattices[0]
     if inside is not None:
         if not question.size_is_secret:
-            return chosen(inside, epsilon, dimension, lattices)
+            return choose_lattice(inside, epsilon, dimension, lattices)
         if not worth_asking(inside, epsilon, dimension):
             return None
         slack = 0 if question.count is not None else slack_needed(epsilon)
-        fitting = chosen(inside - slack, epsilon, dimension, lattices)
+        fitting = choose_lattice(inside - slack, epsilon, dimension, lattices)
         lattice = lattices[-1] if fitting is None else fitting[0]
     return lattice, steps_needed(epsilon, lattice.size**dimension)
 

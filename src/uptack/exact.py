@@ -89,11 +89,6 @@ def round_up(value: Fraction | SupportsFloat) -> float:
     return nearest if read(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-def round_down(value: Fraction) -> float:
-    """The greatest float that reads as at most this rational."""
-    return -round_up(-value)
-
-
 # ---------------------------------------- reals
 
 Answer = TypeVar("Answer")

@@ -5,7 +5,7 @@ The row in question is the last one. Columns of packages that are not installed 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -288,35 +288,43 @@ VALUES = ("number", "vector", "square", "scores", "distance")
 # ------------------------------------------------------------------------------------------------------ next to nobody
 
 
+GONE = "gone"
+"""A missing value, where the function takes them."""
+SMALL: dict[tuple[bool, bool], dict[str, tuple[tuple[Any, ...], tuple[Any, ...]]]] = {
+    (False, False): {
+        "one row, another": ((0.5,), (2.0,)),
+        "one row, missing": ((0.5,), (GONE,)),
+        "all missing but one": ((GONE, GONE, GONE), (GONE, GONE, 0.5)),
+    },
+    (True, False): {
+        "one row or none": ((0.5,), ()),
+        "two rows or one": ((0.5, 1.0), (0.5,)),
+        "missing or not there": ((GONE,), ()),
+    },
+    (False, True): {
+        "one person, other rows": ((0.5, 0.5, 0.5), (2.0,)),
+        "one person, missing": ((0.5, 0.5, 0.5), (GONE, GONE)),
+    },
+    (True, True): {
+        "one person or nobody": ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)),  # rows without an id are nobody's
+        "one person or no rows": ((0.5, 0.5, 0.5), ()),
+    },
+}
+"""Rows of two neighbours, by whether the number of rows is secret, and whether all of them are one person's."""
+
+
 def small_pairs(declaration: Declaration, secret: bool, people: bool) -> Pairs:
-    """Neighbours of next to nobody, as the data of a declared function. Missing values where it takes them."""
+    """Neighbours of next to nobody, as the data of a declared function."""
     shape, least = declaration.reads.shape, declaration.reads.least
-    gone, few = np.nan if "missing" in declaration.allowed else 7.0, (0.5, 0.5, 0.5)
+    gone = np.nan if "missing" in declaration.allowed else 7.0
 
-    def rows(*values: float) -> Any:
+    def table(values: Sequence[Any], owner: float) -> Any:
         """Rows as the data arguments of the function."""
-        x = np.array(values, np.float64)
-        if shape in ("columns", "design"):
-            table = np.tile(x[:, None], (1, max(least, 2)))
-            return (table, x) if shape == "design" else table
-        if shape == "labelled":
-            return x, np.ones(x.size)
-        return x > 1 if shape == "flags" else (x, x) if shape == "sides" and least == 2 else x
+        x = np.array([gone if v == GONE else v for v in values], np.float64)
+        wide = np.tile(x[:, None], (1, max(least, 2)))
+        pair = (x, np.ones(x.size)) if shape == "labelled" else (x, x) if shape == "sides" and least == 2 else x
+        rows = {"flags": x > 1, "columns": wide, "design": (wide, x)}.get(shape, pair)
+        return PersonRows(rows, np.full(x.size, owner)) if people else rows
 
-    def owned(*values: float, owner: float = 0.0) -> PersonRows:
-        return PersonRows(rows(*values), np.full(len(values), owner))
-
-    if people and secret:
-        nobody = owned(*few, owner=np.nan)  # rows without an id are nobody's
-        return {"one person or nobody": (owned(*few), nobody), "one person or no rows": (owned(*few), owned())}
-    if people:
-        others = {"one person, other rows": owned(2.0), "one person, missing": owned(gone, gone)}
-        return {name: (owned(*few), other) for name, other in others.items()}
-    if secret:
-        last: Pairs = {"one row or none": (rows(0.5), rows()), "two rows or one": (rows(0.5, 1.0), rows(0.5))}
-        return last | {"missing or not there": (rows(gone), rows())}
-    return {
-        "one row, another": (rows(0.5), rows(2.0)),
-        "one row, missing": (rows(0.5), rows(gone)),
-        "all missing but one": (rows(gone, gone, gone), rows(gone, gone, 0.5)),
-    }
+    pairs = SMALL[secret, people].items()
+    return {name: (table(d, 0.0), table(e, np.nan if name.endswith("nobody") else 0.0)) for name, (d, e) in pairs}

@@ -178,7 +178,21 @@ STILL = {("quantile", 11)}
 """Draws that none of its moves reaches: how far lengths are beyond a quantile, where they hardly differ."""
 
 # fmt: off
-ORDER_STATISTICS = (
+SAMPLERS = (
+    ("noise that is not added", "count", patch("noise.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise))),
+    ("integer Laplace noise of half its scale", "count", patch("noise.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e))),
+    ("Gaussian noise of a third of its scale", "Gaussian noise", patch("noise.IntegerGaussian.draw", lambda f: lambda law, size, e: f(type(law)(law.variance / 9), size, e))),
+    ("Laplace noise as a float", "Laplace noise", patch("noise.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1)),
+    ("a draw at four times its ε", "median, drawn", argument("noise.pick", 0, lambda logs: 4 * logs)),
+    ("screen: a cutoff below the cap", "categories", result("discrete.Screen.cutoff", lambda t: t - 4)),
+    ("a Gamma variable of another shape", "Gamma noise", patch("noise.gamma", lambda f: lambda us: f(us[:1]))),
+    ("a matrix whose noise is halved", "matrix noise", patch("noise.normals", lambda f: lambda us: [v / 2 for v in f(us)])),
+    ("noisy max: the first of those that say heads", "exponential mechanism", patch("mechanisms._coins", lambda f: lambda scores, rate, which, e: scores[which] == scores.max())),
+    ("a table of probabilities drawn from without its row", "minimax count", patch("discrete.TableDraw.draw", lambda f: lambda self, true, e: true)),
+)
+"""Those that no price shows: samplers that draw from another law than they state."""
+LINES: tuple[tuple[Any, ...], ...] = (
+    # order statistics, sums and moments
     ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
     ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
     ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
@@ -215,8 +229,7 @@ ORDER_STATISTICS = (
     ("variance: a fourth moment at 1.5 of its ε, which other stages leave", "variance", at("IntegerNoise", 5, law=narrower(Fraction(3, 2)))),
     ("TM: a tenth of its noise", "TM", at("NoisyMean", bound=times(Fraction(1, 100)))),
     ("TM: Lap(1) whatever ε is, as printed", "TM", result("mechanisms.NoisyMean.noise", lambda noise: replace(noise, law=IntegerLaplace(Fraction(1, 100) * noise.law.scale)))),
-)
-RANKS = (
+    # ranks
     ("tau: noise for half of the pairs", "tau", at("IntegerNoise", law=narrower())),
     ("tau: a secret number of rows in the denominator only", "tau, add/remove", result("ranks._whole", lambda made, *_: 2 * made)),
     ("superiority: a heavier weight", "superiority, down", result("ranks.weight", lambda h, *_: 5 * h / 4)),
@@ -224,8 +237,7 @@ RANKS = (
     ("difference: rows that stay in their group", "difference, both medians", always("ranks.Contrast.together", False)),
     ("shift: half of the pairs", "shift, down", result("ranks.step", lambda made, *_: made / 2)),
     ("several groups: noise for half of the move", "several groups", at("IntegerNoise", law=narrower())),
-)
-TESTS = (
+    # tests before a reply
     ("ptr: a threshold off by one", "median, ptr", result("mechanisms.Proposal.threshold", lambda t: t - 1)),
     ("ptr: a cutoff for 10δ", "median, ptr", argument(CUTOFF, 1, lambda d: min(10 * d, HALF))),
     ("ptr: noise of scale ε", "spread, ptr", result("mechanisms.Proposal.noise", lambda law: IntegerLaplace(1 / Fraction(law.scale) / 100))),
@@ -240,8 +252,7 @@ TESTS = (
     ("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=times(Fraction(1, 1000)))),
     ("Hampel: half its sensitivity", "robust, a clear fit", result("regression.RowTest.sensitivity", lambda s: s // 2)),
     ("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.normalised", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
-)
-BLOCKS = (
+    # blocks
     ("vector median at 8ε", "vector median", at("InverseDraw", rho=power(8))),
     ("blocks: rows in two blocks counted once", "block median, twice", argument("blocks._task", 2, lambda moves: 1)),
     ("blocks: rows are shared", "blocks of records, trusted", patch("blocks.fresh", lambda f: lambda data, rows: [data[i] for i in rows.tolist()])),
@@ -249,8 +260,7 @@ BLOCKS = (
     ("blocks: state is kept", "blocks in turn", patch("blocks.apart", lambda f: lambda jobs, **_: [job.answer() for job in jobs])),
     ("stable value: half its sensitivity", "stable value", at("StabilityTest", sensitivity=lambda s: s // 2)),
     ("A_samp: a quarter of the subsamples of a row", "A_samp", argument("blocks.released_mode", 1, lambda m: m // 4)),
-)
-FUNCTIONS = (
+    # functions
     ("density: half its sensitivity", "density", result("kernels.KernelSum.sensitivity", lambda s, *_: s / 2)),
     ("density: without the root of 2", "density", result("kernels.KernelSum.sensitivity", lambda s, *_: s / ROOT_TWO)),
     ("density: a bandwidth off the data", "density, private bandwidth", patch("densities._private_bandwidths", lambda f: lambda columns, *_: ((float(np.std(columns.rows().in_memory().lines[0])) / 5,), np.array([[0.0, 1.0]])))),
@@ -263,8 +273,7 @@ FUNCTIONS = (
     ("moments: sums without noise", "moments, Gamma noise", no_draw("NoisyMoments", lambda v: v)),
     ("moments: a box off the data", "moments, private box", patch("densities.private_box", lambda f: _data_box)),
     ("kernel machine ÷ 2", "kernel machine", argument("kernels._released", 1, times(HALF))),
-)
-NOISE_AND_TABLES = (
+    # noise and tables of counts
     ("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
     ("Laplace noise that is left out", "Laplace noise", no_draw("GridMechanism", lambda v: v)),
     ("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
@@ -285,8 +294,7 @@ NOISE_AND_TABLES = (
     ("groups: each at ε for ε/g", "groups, 2 rows", patch("grouping._Plan.each", lambda f: lambda plan, groups: Privacy(plan.answers.exact_epsilon, plan.answers.exact_delta, plan.adjacency.one_added))),
     ("R_H: Lap(h/ε) on each coordinate, as printed", EACH_COORDINATE),
     ("mean: bounds read off the data", OWN_BOUNDS),
-)
-PEOPLE = (
+    # people
     ("people: rows that weigh one each", "histogram of shares, people", ALL_UNITS),
     ("people: categories of rows that weigh one each", "categories of shares, people", ALL_UNITS),
     ("people: a median of rows that weigh one each", "median, people", ALL_UNITS),
@@ -310,8 +318,7 @@ PEOPLE = (
     ("people: their number of cells chosen at 2ε", "histogram, people", at("CellLimit", epsilon=times(2))),
     ("people: the fewest cells that anybody has", "histogram, people", no_draw("CellLimit", lambda people: int(np.flatnonzero(people)[0]))),
     ("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry._check_people", None)),
-)
-OBSERVABLE = (
+    # what an observer sees beside the value
     ("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.canonical", lambda f: lambda value: value)),
     ("a warning", HUGE, patch("registry.SILENCE", lambda _: nullcontext()), before(COLUMN, _if_large(lambda x: warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)))),
     ("a row in an error", HUGE, before(COLUMN, _if_large(_fail))),
@@ -322,24 +329,11 @@ OBSERVABLE = (
     ("a dtype that follows one row", HUGE, result("statistics.median", lambda made, x, *_: replace(made, value=np.float32(made.value)) if made and _largest(x) > 1e300 else made)),
     ("a note", HUGE, result("statistics.median", lambda made, x, *_: replace(made, notes=(f"{_largest(x):.3g}",)) if made else made)),
     ("a session shows a secret number of rows", SECRET_SESSION, result("session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
-)
-SAMPLERS = (
-    ("noise that is not added", "count", patch("noise.Grid.move", lambda f: lambda grid, x, noise: f(grid, x, 0 * noise))),
-    ("integer Laplace noise of half its scale", "count", patch("noise.IntegerLaplace.draw", lambda f: lambda law, size, e: f(type(law)(law.scale / 2), size, e))),
-    ("Gaussian noise of a third of its scale", "Gaussian noise", patch("noise.IntegerGaussian.draw", lambda f: lambda law, size, e: f(type(law)(law.variance / 9), size, e))),
-    ("Laplace noise as a float", "Laplace noise", patch("noise.Grid.move", lambda f: lambda grid, x, noise: x + noise * float(grid.step) * 1.1)),
-    ("a draw at four times its ε", "median, drawn", argument("noise.pick", 0, lambda logs: 4 * logs)),
-    ("screen: a cutoff below the cap", "categories", result("discrete.Screen.cutoff", lambda t: t - 4)),
-    ("a Gamma variable of another shape", "Gamma noise", patch("noise.gamma", lambda f: lambda us: f(us[:1]))),
-    ("a matrix whose noise is halved", "matrix noise", patch("noise.normals", lambda f: lambda us: [v / 2 for v in f(us)])),
-    ("noisy max: the first of those that say heads", "exponential mechanism", patch("mechanisms._coins", lambda f: lambda scores, rate, which, e: scores[which] == scores.max())),
-    ("a table of probabilities drawn from without its row", "minimax count", patch("discrete.TableDraw.draw", lambda f: lambda self, true, e: true)),
-)
-EXACT = (
+    *SAMPLERS,
+    # exact laws
     ("coins: a digit twice, as of two threads", "coins: e^-2 and 1", patch("noise.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)))),
     *((law.name, law) for law in broken_laws()),
-)
-FITS = (
+    # fits
     ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
     ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.fit_blocks", lambda f: lambda x, y, *rest, **options: f(x, y, *rest, **options) + np.abs(y).max())),
     ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.chosen_blocks", lambda f: _blocks_by_n)),
@@ -354,11 +348,6 @@ FITS = (
     ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.chosen", lambda f: _pairs_by_n)),
     ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.equal", lambda places, *_: np.hstack([places, [places[0], np.roll(places[0], 1)]]))),
     *((f"{fit}: noise of draw {k} ÷ 4", f"{fit}, a row that moves", planting.less_noise(k, 4)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL),
-)
-
-LINES: tuple[tuple[Any, ...], ...] = (
-    *ORDER_STATISTICS, *RANKS, *TESTS, *BLOCKS, *FUNCTIONS, *NOISE_AND_TABLES, *PEOPLE, *OBSERVABLE, *SAMPLERS, *EXACT,
-    *FITS,
 )
 # fmt: on
 FAULTS = tuple(PlantedFault(name, where, tuple(plants)) for name, where, *plants in LINES)

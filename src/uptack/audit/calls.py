@@ -43,18 +43,13 @@ def resolve(path: str) -> Any:
 def call_of(path: str, options: Options) -> Call:
     """A call of what a path names, with these options; `by` and `order` stand for columns of the data."""
     name = path.rpartition(".")[2]
-    how = _by if options.get("by") else _formula if "formula" in options else CALLERS.get(name, _plain)
-    reads = declared()[name].reads if name in declared() else None
-    one_group = bool(options.get("by")) and getattr(reads, "shape", "") == "design"  # all rows are in one group
+    how = _by if options.get("by") else _plain if "formula" in options else CALLERS.get(name, _plain)
 
     def call(data: Any, entropy: Entropy) -> Any:
         keywords = {key: value for key, value in options.items() if key != "by"} | {"entropy": entropy}
         if isinstance(data, PersonRows):
             keywords |= {"person": data.ids} | ({"order": np.arange(len(data.ids))} if "order" in keywords else {})
             data = data.rows
-        if one_group:
-            data = (*data, ["a"] * len(data[1]))
-            keywords["groups"] = ["a"] if keywords["groups"] else None
         return how(resolve(path), data, keywords)
 
     return call
@@ -75,15 +70,6 @@ def _by(function: Any, data: Any, options: dict[str, Any]) -> Any:
     """The last part of the data is the group of every row."""
     *rows, groups = data
     return function(*rows, by=groups, **options)
-
-
-def _formula(function: Any, data: Any, options: dict[str, Any]) -> Any:
-    """A table with a column of texts that nobody listed; a hostile row has one of its own."""
-    x, y = data
-    rows = zip(x[:, 0].tolist(), y.tolist(), strict=True)
-    kinds = ["b" if abs(a) < 9 and 0 != b < 99 else f"odd {a} {b}" for a, b in rows]
-    kinds[: len(kinds) // 2] = ["a"] * (len(kinds) // 2)
-    return function({"x": x[:, 0], "y": y, "kind": kinds}, **options)
 
 
 def _bumps(function: Any, data: Any, options: dict[str, Any]) -> Any:
@@ -144,6 +130,8 @@ def table_of(data: Any, second: str = "y") -> dict[str, Any]:
     if isinstance(data, tuple):
         x, *more = data
         return table_of(x) | dict(zip(("y", "by") if len(more) == 2 else (second,), more, strict=True))
+    if isinstance(data, dict):
+        return data
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return {f"x{i}" if i else "x": column for i, column in enumerate(data.T)}
     return {"x": data}
@@ -181,25 +169,16 @@ def _ask(
 def request_call(statistic: str, options: Options) -> Call:
     """One request, as an analyst makes it: of a session, or of its column."""
     shape, grouped = declared()[statistic].reads.shape, bool(options.get("by"))
-    one_group, with_formula = grouped and shape == "design", "formula" in options
     keywords = {key: value for key, value in options.items() if key not in ("adjacency", "by")}
     keywords |= ({"by": "by"} if grouped else {}) | ({"order": "at"} if "order" in keywords else {})
     relation = ADD_REMOVE if grouped else options.get("adjacency", SUBSTITUTE)
-    if one_group and keywords["groups"]:
-        keywords["groups"] = ["a"]
 
     def call(data: Any, entropy: Entropy) -> SessionCall:
-        table = table_of(data, "by" if grouped and not one_group else "y")
-        if one_group:
-            table["by"] = np.repeat("a", len(table["y"]))
-        if grouped and shape == "flags":
-            table["x"] = table["x"] > 3
-        if with_formula:
-            table["kind"] = np.where(np.arange(len(table["x"])) % 2, "a", "b")
+        table = table_of(data, "by" if grouped else "y")
         # of columns of pandas whose types rows may have chosen, a curator declares the kind
         loose = [n for n, x in table.items() if isinstance(getattr(x, "dtype", None), np.dtype) and hasattr(x, "iloc")]
         types = None if shape == "categories" else dict.fromkeys(loose, "boolean" if shape == "flags" else "number")
-        names = [] if with_formula else [name for name in table if name not in ("by", "id", "at")]
+        names = [] if "formula" in options else [name for name in table if name not in ("by", "id", "at")]
         names.sort(key=lambda name: shape == "design" and name != "y")
         request = Request(statistic, *names, **keywords)
         person = "id" if "id" in table else None

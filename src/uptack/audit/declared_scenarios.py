@@ -230,7 +230,10 @@ def data_kinds(function: Declaration, options: Options, people: bool = False) ->
     shape, gaps, missing = function.reads.shape, " with gaps" if "missing" in options else "", options.get("missing")
     column = shape in ("column", "sides", "columns") and function.reads.least == 1
     if options.get("by"):
-        yield "table" if shape == "design" else "by group" if shape != "sides" or column else "sides by group"
+        more = {"design": "table ", "flags": "flags "}.get(shape, "sides " if shape == "sides" and not column else "")
+        yield f"{more}by group"
+    elif "formula" in options:
+        yield f"formula{gaps}"
     elif column or "above" in options:
         yield "gaps" if gaps else "numbers"
     elif shape == "categories":

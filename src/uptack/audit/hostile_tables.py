@@ -206,6 +206,13 @@ def tables(values: dict[str, Any]) -> Pairs:
     return pairs
 
 
+def formula_table(table: Any) -> dict[str, Any]:
+    """With a column of texts that nobody listed; a hostile row has one of its own."""
+    x, y = table[0][:, 0], table[1]
+    kinds = ["b" if abs(a) < 9 and 0 != b < 99 else f"odd {a} {b}" for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+    return {"x": x, "y": y, "kind": ["a"] * (ROWS // 2) + kinds[ROWS // 2 :]}
+
+
 def classes() -> Pairs:
     """A classification: labels of ±1, and a row that has another label, or lies elsewhere."""
     (x, _), _ = tables(FINITE)["y, a tie"]
@@ -248,12 +255,16 @@ DATA: dict[str, Callable[[], Pairs]] = {
     "containers by group": lambda: _each(container_pairs(), lambda labels: (np.zeros(len(labels)), labels)),
     "by group": lambda: _each(labels(), lambda labels: (PLACES % 7.0, labels)),
     "sides by group": lambda: _each(labels(), lambda labels: (PLACES % 2, PLACES % 2, labels)),
+    "flags by group": lambda: _each(labels(), lambda labels: (PLACES % 7 > 3, labels)),
+    "table by group": lambda: _each(tables(FINITE), lambda table: (*table, np.full(ROWS, "a", object))),
     "columns": lambda: {name: ({"a": d, "b": d}, {"a": e, "b": d}) for name, (d, e) in labels().items()},
     "integers": lambda: ends(PLACES % 5, {str(v): v for v in (0, 7, -1, 2**62, -(2**63))}),
     "plane": lambda: _each(ends(base(), FINITE), lambda x: np.column_stack([x, base()])),
     "plane with gaps": lambda: _each(ends(base(), NOT_FINITE), lambda x: np.column_stack([x, base()])),
     "table": lambda: tables(FINITE),
     "table with gaps": lambda: tables(NOT_FINITE),
+    "formula": lambda: _each(tables(FINITE), formula_table),
+    "formula with gaps": lambda: _each(tables(NOT_FINITE), formula_table),
     "sides": lambda: _each(tables(FINITE), lambda table: (table[0][:, 0], table[1])),
     "sides with gaps": lambda: _each(tables(NOT_FINITE), lambda table: (table[0][:, 0], table[1])),
     "classes": classes,

@@ -353,7 +353,7 @@ def ecdf(
     n, question = public_size(data.count(), question)
     for_knots, for_counts = question.split(HALF, HALF)
     counts = KNOTS if count is None else (count,)
-    moved = _arrivals(question)
+    moved = _moved(question)
 
     def fits(size: int, knots: int) -> bool:
         return quantile_trees.planned(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
@@ -376,7 +376,7 @@ def ecdf(
     return question.account.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
 
 
-def _arrivals(question: Question) -> int:
+def _moved(question: Question) -> int:
     """The number of bins that one person can change by 1: a replaced row leaves one bin and enters another."""
     return question.rows * question.adjacency.moves_per_row
 

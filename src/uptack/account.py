@@ -313,9 +313,9 @@ class Account:
 
     def release(self, value: T, noise: Noise | None = None, notes: tuple[str, ...] = ()) -> Release[T]:
         """Close the account with a value of a mechanism that its name describes."""
-        made = self.close(Outcome(value, "", noise, notes=notes))
-        assert isinstance(made, Release)
-        return made
+        released = self.close(Outcome(value, "", noise, notes=notes))
+        assert isinstance(released, Release)
+        return released
 
     def close(self, outcome: Outcome[Any]) -> Release[Any] | NoReply:
         """The release, or ⊥, with its cost. A release that cost more than it promised is withheld."""

@@ -198,8 +198,8 @@ class Release(Tabular, Generic[T]):
         """
         cost = {**_price(self.privacy), "note": " ".join(self.notes)}
         beside: Mapping[str, Any] = getattr(self.noise, "beside", dict)()  # further columns, such as standard errors
-        made = of_value(self.value, self._ends()[0], self.labels)
-        return [{**one, **cost, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(made)]
+        figures = of_value(self.value, self._ends()[0], self.labels)
+        return [{**one, **cost, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(figures)]
 
     def table(self) -> FigureTable:
         """The figures, their intervals if the law of the noise is known, the cost, and notes."""

@@ -131,8 +131,8 @@ def matrix_laplace(
 
     >>> from uptack.noise import SeededEntropy
     >>> u = np.array([[3, 4], [4, 3], [5, 0]]) / 5
-    >>> found = matrix_laplace(u.T @ u, sensitivity=2, epsilon=1000, entropy=SeededEntropy(1))
-    >>> found.value.round(1).tolist(), found.privacy
+    >>> release = matrix_laplace(u.T @ u, sensitivity=2, epsilon=1000, entropy=SeededEntropy(1))
+    >>> release.value.round(1).tolist(), release.privacy
     ([[2.0, 1.0], [1.0, 1.0]], Privacy(epsilon=1000.0))
     """
     bound, eps = checks.positive("sensitivity", sensitivity), checks.epsilon(epsilon)

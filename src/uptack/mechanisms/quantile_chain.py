@@ -509,12 +509,12 @@ def largest_move(one: Chain, other: Chain) -> int:
     Where both windows hold all coordinates it is at most the largest |V - V'|, by dynamic programming over cells of
     both, or that of |E|. Where one does not, its score is |E| + c, and that less the least V of the other counts.
     """
-    cells, excess, found = _cells(one, other), (one.bin.excess, other.bin.excess), 0
+    cells, excess, largest = _cells(one, other), (one.bin.excess, other.bin.excess), 0
     for d, e in ((0, 1), (1, 0)):
         limit = abs(excess[e]) + one.cap
-        found = max(found, abs(excess[e]) - abs(excess[d]), _widest(cells, d, e, excess))
-        found = max(found, limit - _least_outside(cells, d, e, excess[d]))
-    return found
+        largest = max(largest, abs(excess[e]) - abs(excess[d]), _widest(cells, d, e, excess))
+        largest = max(largest, limit - _least_outside(cells, d, e, excess[d]))
+    return largest
 
 
 def _can_follow(before: Integers, ends: Integers) -> NDArray[np.bool_]:

@@ -111,8 +111,8 @@ class Tree:
         """So many tiers, or as many as keep nodes narrow, with about as many targets in each node."""
         if depth is None:
             first = depth_for(len(ranks))
-            made = (Tree.of(ranks, n, size, epsilon, rows_per_person, slack, d) for d in itertools.count(first))
-            return next(tree for tree in made if tree.widest <= 2 * WIDEST)
+            trees = (Tree.of(ranks, n, size, epsilon, rows_per_person, slack, d) for d in itertools.count(first))
+            return next(tree for tree in trees if tree.widest <= 2 * WIDEST)
         tiers, known = list[Tier](), [0, len(ranks) + 1]
         width, part = (len(ranks) + 1) ** (1 / depth), epsilon / depth
         least = rows_per_person * steps_needed(part, size, FAILURE)
@@ -164,35 +164,35 @@ class Tree:
 
     def draw(self, rows: RankedRows, account: Account) -> list[int]:
         """A candidate for each rank, by the theorem above. The account has paid for all nodes together."""
-        found = {0: (0, 0), len(self.ranks) + 1: (self.size, self.n)}
+        knots = {0: (0, 0), len(self.ranks) + 1: (self.size, self.n)}
         for tier in self.tiers:
             chain = ChainDraw(inverse_loss(tier.epsilon), chain_decay(tier.epsilon, self.rows_per_person))
-            bins = [(node, self._bin(node, found), found[node.low][1]) for node in tier.nodes]
-            looked = [self.steps(tier, len(node.chosen), made.size) for node, made, _ in bins]
+            bins = [(node, self._bin(node, knots), knots[node.low][1]) for node in tier.nodes]
+            looked = [self.steps(tier, len(node.chosen), one_bin.size) for node, one_bin, _ in bins]
             windows = (
                 (start + a, start + b)
-                for (_, made, start), steps in zip(bins, looked, strict=True)
-                for a, b in made.ranks(steps)
+                for (_, one_bin, start), steps in zip(bins, looked, strict=True)
+                for a, b in one_bin.ranks(steps)
             )
             rows.reveal([(a, b) for a, b in windows if a <= b])
-            for (node, made, start), steps in zip(bins, looked, strict=True):
-                drawn = _draw_knots(made, steps, chain, rows, start, account)
-                found |= dict(zip(node.chosen, drawn, strict=True))
-        return [found[j][0] for j in range(1, len(self.ranks) + 1)]
+            for (node, one_bin, start), steps in zip(bins, looked, strict=True):
+                drawn = _draw_knots(one_bin, steps, chain, rows, start, account)
+                knots |= dict(zip(node.chosen, drawn, strict=True))
+        return [knots[j][0] for j in range(1, len(self.ranks) + 1)]
 
-    def _bin(self, node: Node, found: dict[int, tuple[int, int]]) -> Bin:
-        (low, before), (high, up_to), at = found[node.low], found[node.high], self.targets
+    def _bin(self, node: Node, knots: dict[int, tuple[int, int]]) -> Bin:
+        (low, before), (high, up_to), at = knots[node.low], knots[node.high], self.targets
         targets = tuple(at[j] - at[node.low] for j in node.chosen)
         return Bin(low, high, up_to - before, targets, at[node.high] - at[node.low])
 
 
 def _draw_knots(
-    made: Bin, steps: int, chain: ChainDraw, rows: RankedRows, start: int, account: Account
+    one_bin: Bin, steps: int, chain: ChainDraw, rows: RankedRows, start: int, account: Account
 ) -> list[tuple[int, int]]:
     """Candidates of one bin, each with how many rows of the table there are up to it."""
-    if made.size == 0:  # two knots at one candidate
-        return [(made.low, start)] * len(made.targets)
-    drawn, inside = account.draw(chain, Chain.of(made, steps, chain.q, lambda i: rows.places(start + i)))
+    if one_bin.size == 0:  # two knots at one candidate
+        return [(one_bin.low, start)] * len(one_bin.targets)
+    drawn, inside = account.draw(chain, Chain.of(one_bin, steps, chain.q, lambda i: rows.places(start + i)))
     counts = [rows.up_to(v) for v in drawn] if inside is None else [start + i for i in inside]
     return list(zip(drawn, counts, strict=True))
 

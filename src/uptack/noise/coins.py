@@ -125,9 +125,9 @@ def pick(log_weights: NDArray[np.float64], weights: Weights, entropy: Entropy, o
         return int(near[0])
     while True:
         with working(bits + GUARD):
-            found = _outcome(weights, drawn, bits)
-        if found is not None:
-            return found
+            outcome = _outcome(weights, drawn, bits)
+        if outcome is not None:
+            return outcome
         drawn, bits = drawn << 64 | entropy.below(1 << 64), bits + 64
 
 

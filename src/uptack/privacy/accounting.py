@@ -146,8 +146,8 @@ def least_epsilon(parts: Many, delta: float) -> float | None:
 
 
 def _cumulant(parts: Many, tilt: float) -> tuple[float, float]:
-    found = [(part.cumulant(tilt), times) for part, times in parts]
-    return sum(times * k for (k, _), times in found), sum(times * mean for (_, mean), times in found)
+    cumulants = [(part.cumulant(tilt), times) for part, times in parts]
+    return sum(times * k for (k, _), times in cumulants), sum(times * mean for (_, mean), times in cumulants)
 
 
 def _best(parts: Many, chance: float) -> tuple[float, float]:
@@ -185,21 +185,21 @@ def _window(parts: Many, tilt: float, delta: float) -> tuple[int, int]:
 def _convolution(parts: Many, tilt: float, size: int) -> Floats:
     """The tilted law of the sum, on a circle."""
     powers = (_power(part.spectrum(tilt, size), times) for part, times in parts)
-    found = next(powers)
+    product = next(powers)
     for other in powers:
-        found = found * other
-    return np.fft.irfft(found, size)
+        product = product * other
+    return np.fft.irfft(product, size)
 
 
 def _power(values: Spectrum, times: int) -> Spectrum:
     """The power by squaring: more exact for complex numbers than one by logarithms."""
-    found = None
+    product = None
     while times:
         if times & 1:
-            found = values if found is None else found * values
+            product = values if product is None else product * values
         values, times = (values * values, times >> 1) if times > 1 else (values, 0)
-    assert found is not None
-    return found
+    assert product is not None
+    return product
 
 
 def _epsilon_at(losses: Floats, masses: Floats, delta: float) -> float:
@@ -286,18 +286,18 @@ def _alike(pieces: Counter[loss.Loss]) -> Counter[loss.Loss]:
     if len(pieces) <= MOST_DIFFERENT:
         return pieces
     kinds: dict[tuple[type, Fraction], list[loss.Loss]] = {}
-    found: Counter[loss.Loss] = Counter()
+    grouped: Counter[loss.Loss] = Counter()
     for piece in pieces:
         if isinstance(piece, loss.Pure | loss.BoundedRange | loss.Approximate):
             kinds.setdefault((type(piece), Fraction(getattr(piece, "delta", 0))), []).append(piece)
         else:
-            found[piece] += pieces[piece]
-    run = math.ceil(len(pieces) / max((MOST_DIFFERENT - len(found) - len(kinds)), 1))
+            grouped[piece] += pieces[piece]
+    run = math.ceil(len(pieces) / max((MOST_DIFFERENT - len(grouped) - len(kinds)), 1))
     for same in kinds.values():
         same.sort(key=lambda piece: Fraction(piece.epsilon), reverse=True)  # type: ignore[attr-defined]
         for start in range(0, len(same), run):
-            found[same[start]] += sum(pieces[piece] for piece in same[start : start + run])
-    return found
+            grouped[same[start]] += sum(pieces[piece] for piece in same[start : start + run])
+    return grouped
 
 
 def tight(trees: Iterable[loss.Loss], delta: Rational, adjacency: Adjacency = SUBSTITUTE) -> Privacy:

@@ -102,8 +102,8 @@ def excess(price: Fraction, budget: Fraction) -> float:
     """ln(price/budget), with its exact sign: rounding must not make a price that is over the budget one that fits."""
     if price <= 0:
         return -math.inf
-    found = logarithm(price / budget)
-    return max(found, LEAST_EXCESS) if price > budget else min(found, 0.0)
+    log_ratio = logarithm(price / budget)
+    return max(log_ratio, LEAST_EXCESS) if price > budget else min(log_ratio, 0.0)
 
 
 def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction, bits: int) -> Fraction:
@@ -127,15 +127,15 @@ def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction,
         if abs(stays) < PATIENCE and math.isfinite(at_high - at_low) and at_high > 0:
             root = math.exp(ends[0] + (ends[1] - ends[0]) * (at_low / (at_low - at_high)))
             middle = min(max(math.floor((Fraction(root) - fits) / step), low + 1), high - 1)
-        found, place = over(fits + middle * step), logarithm(fits + middle * step)
-        if found > 0:
-            high, at_high, at_low, stays = middle, found, at_low / (2 if stays > 0 else 1), max(stays, 0) + 1
+        value, place = over(fits + middle * step), logarithm(fits + middle * step)
+        if value > 0:
+            high, at_high, at_low, stays = middle, value, at_low / (2 if stays > 0 else 1), max(stays, 0) + 1
             ends[1], guessed = place, False
         else:
-            if guessed and found > at_low:
-                slope = (found - at_low) / abs(place - ends[0])
-            at_high = found + slope * abs(ends[1] - place) if guessed else at_high / (2 if stays < 0 else 1)
-            low, at_low, stays, ends[0] = middle, found, min(stays, 0) - 1, place
+            if guessed and value > at_low:
+                slope = (value - at_low) / abs(place - ends[0])
+            at_high = value + slope * abs(ends[1] - place) if guessed else at_high / (2 if stays < 0 else 1)
+            low, at_low, stays, ends[0] = middle, value, min(stays, 0) - 1, place
     return fits + low * step
 
 

@@ -43,8 +43,8 @@ class Difference(IntervalByInterval):
         moves = np.arange(steps * rows_per_person + 1)
         ends = []
         for data, rank in ((a, ranks[0]), (b, ranks[1])):
-            found = as_column("x", data, MEASURED).order([(rank - int(moves[-1]), rank + int(moves[-1]))])
-            ends.append((found.at(rank - moves), found.at(rank + moves)))
+            order = as_column("x", data, MEASURED).order([(rank - int(moves[-1]), rank + int(moves[-1]))])
+            ends.append((order.at(rank - moves), order.at(rank + moves)))
         (self._a_low, self._a_high), (self._b_low, self._b_high) = ends
 
     @property
@@ -111,10 +111,10 @@ class PairwiseShift:
         """Pairs with b_j ≥ a_i - y (left), or with b_j > a_i - y (right)."""
         distinct, back = np.unique(ordinals, return_inverse=True)
         some = max(AT_ONCE // max(self._a.size, 1), 1)
-        found = np.zeros(distinct.size, np.int64)
+        counts = np.zeros(distinct.size, np.int64)
         for start in range(0, distinct.size, some):
             y = self._values(distinct[start : start + some])
             with np.errstate(over="ignore"):
                 below = np.searchsorted(self._b, self._a[None, :] - y[:, None], side=side)  # type: ignore[call-overload]
-            found[start : start + some] = self._a.size * self._b.size - below.sum(axis=1)
-        return found[back]
+            counts[start : start + some] = self._a.size * self._b.size - below.sum(axis=1)
+        return counts[back]

@@ -53,8 +53,8 @@ class _Inverse(NamedTuple):
 
     def __call__(self, units: Integers) -> Floats:
         """The least v with F(v) ≥ u; -inf for u ≤ 0, and +inf past the end."""
-        found = np.append(self.values, np.inf)[np.searchsorted(self.up_to, units)]
-        return np.where(units <= 0, -np.inf, found)
+        values = np.append(self.values, np.inf)[np.searchsorted(self.up_to, units)]
+        return np.where(units <= 0, -np.inf, values)
 
     def between(self, least: int, most: int) -> tuple[Floats, Integers]:
         """The values with least ≤ F(v) ≤ most, and F(v)."""

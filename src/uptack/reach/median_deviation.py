@@ -41,8 +41,8 @@ class MedianDeviation(IntervalByInterval):
         first, last = (1, 0) if most < 0 else _range(column, self._left[most], self._right[most], rank, most)
         span = (first, last + 1)
         far = (first + rank - most - 1, last + rank + most + 1)
-        found = column.order([span, far])
-        self._low, self._high = _Ranks(found, span), _Ranks(found, far)
+        order = column.order([span, far])
+        self._low, self._high = _Ranks(order, span), _Ranks(order, far)
         self._span = (first, last)
         self.value = self.interval(0)[0]
 
@@ -78,10 +78,10 @@ class MedianDeviation(IntervalByInterval):
 class _Ranks:
     """Rows of a window of ranks, tame, and infinite past the ends of the table; and at which ranks they change."""
 
-    def __init__(self, found: Order, window: Window) -> None:
+    def __init__(self, order: Order, window: Window) -> None:
         self._first, self._last = window
         ranks = np.arange(self._first, self._last + 1)
-        self._values = _tame(found.at(ranks))
+        self._values = _tame(order.at(ranks))
         self.changes = ranks[1:][self._values[1:] != self._values[:-1]]
 
     def at(self, ranks: NDArray[np.int64]) -> Floats:

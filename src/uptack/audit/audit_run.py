@@ -94,14 +94,14 @@ class Audit:
         kinds = [(kind, self.of(kind)) for kind in ("scenario", "law", "fault") if self.of(kind)]
         tables: list[list[tuple[str, ...]]] = [
             [("function", "scenarios", "pairs", "claim reached"),
-             *((path, f"{len(made):,}", f"{sum(one.pairs for one in made):,}", f"{max(m.reached for m in made):.0%}")
-               for path, made in functions.items())],
+             *((path, f"{len(group):,}", f"{sum(one.pairs for one in group):,}", f"{max(m.reached for m in group):.0%}")
+               for path, group in functions.items())],
             [("scenario", "mechanism", "price", "ε that draws show", "draws"),
              *((one.name, m, f"{p:.3g}", f"{e:.3g}", f"{n:,}") for one in self.findings for m, p, e, n in one.samples)],
             [("planted fault", "found by", "sign"),
              *((one.name, check, sign[:160].replace("|", "¦")) for one, (check, _, sign) in signs)],
             [("part", "tasks", "processor seconds"),
-             *((kind, f"{len(made):,}", f"{sum(one.seconds for one in made):.0f}") for kind, made in kinds)],
+             *((kind, f"{len(group):,}", f"{sum(one.seconds for one in group):.0f}") for kind, group in kinds)],
         ]  # fmt: skip
         return [rows for rows in tables if rows[1:]]
 

@@ -30,10 +30,10 @@ ROWS = 120
 def containers() -> Containers:
     """All of them: how each is made, and a value that it can hold."""
     packages = {"pandas": _pandas, "pyarrow": _arrow, "polars": _polars}
-    made = _plain()
+    every = _plain()
     for name, containers_of in packages.items():
-        made |= containers_of(package) if (package := installed(name)) else {}
-    return made
+        every |= containers_of(package) if (package := installed(name)) else {}
+    return every
 
 
 def container_pairs() -> Pairs:

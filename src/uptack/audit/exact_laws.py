@@ -246,9 +246,11 @@ def _noise() -> Iterator[tuple[Any, ...]]:
         """Two cells at a cutoff, between which a row moves."""
         return partial(joint_cells, partial(cutoff_cells, law, 6, 5, cutoff), partial(cutoff_cells, law, 3, 4, cutoff))
 
-    def table(made: CountMechanism, i: int) -> Cells:
+    def table(mechanism: CountMechanism, i: int) -> Cells:
         """Two rows of a table of probabilities."""
-        return [(ball(made.probability(i, j)), ball(made.probability(i + 1, j))) for j in range(made.n + 1)]
+        return [
+            (ball(mechanism.probability(i, j)), ball(mechanism.probability(i + 1, j))) for j in range(mechanism.n + 1)
+        ]
 
     yield "count: one row", partial(noise_cells, IntegerLaplace(1 / EPSILON), 1)
     yield "count, 2 rows per person: two rows", partial(noise_cells, IntegerLaplace(2 / EPSILON), 2), two
@@ -258,9 +260,9 @@ def _noise() -> Iterator[tuple[Any, ...]]:
     yield "sparse histogram, printed: two cells", cells(even, 4)
     yield "sparse histogram, adaptive: two cells", cells(skewed, 1)
     yield "sparse histogram, add/remove: one cell", partial(cutoff_cells, alone, 6, 5, 4), secret
-    for kind, made in (("minimax", minimax_count_mechanism(8, 1)), ("optimal", optimal_count_mechanism(8, 1))):
+    for kind, mechanism in (("minimax", minimax_count_mechanism(8, 1)), ("optimal", optimal_count_mechanism(8, 1))):
         for i in (0, 4):
-            yield f"{kind} count: {i} and {i + 1}", partial(table, made, i)
+            yield f"{kind} count: {i} and {i + 1}", partial(table, mechanism, i)
 
 
 def _choices() -> Iterator[tuple[Any, ...]]:

@@ -248,9 +248,8 @@ def _noise() -> Iterator[tuple[Any, ...]]:
 
     def table(mechanism: CountMechanism, i: int) -> Cells:
         """Two rows of a table of probabilities."""
-        return [
-            (ball(mechanism.probability(i, j)), ball(mechanism.probability(i + 1, j))) for j in range(mechanism.n + 1)
-        ]
+        p = mechanism.probability
+        return [(ball(p(i, j)), ball(p(i + 1, j))) for j in range(mechanism.n + 1)]
 
     yield "count: one row", partial(noise_cells, IntegerLaplace(1 / EPSILON), 1)
     yield "count, 2 rows per person: two rows", partial(noise_cells, IntegerLaplace(2 / EPSILON), 2), two

@@ -121,20 +121,20 @@ def test_counts_are_those_of_all_pairs():
 
 
 def test_counts_of_all_columns_are_those_of_each_two(monkeypatch):
-    """All permutations of five rows, and tables with few, many and no ties, in one part and in many."""
+    """All permutations of five rows, and tables with few, many and no ties, by SciPy and by rows."""
     line = np.arange(5.0)
     for order in itertools.permutations(range(5)):
         (found,) = net_counts(np.column_stack([line, line[list(order)]]))
         assert found == 10 - 2 * sum(a > b for a, b in itertools.combinations(order, 2))
     rng = np.random.default_rng(2)
-    for n, cells in itertools.product((0, 1, 2, 3, 64, 500, 1500), (1, 1 << 18)):
-        monkeypatch.setattr(pair_counts, "CELLS", cells)
+    for n, most in itertools.product((0, 1, 2, 3, 64, 500, 1500), (1, 1 << 24)):
+        monkeypatch.setattr(pair_counts, "MOST_ROWS", most)
         levels = (1, 2, n // 4 + 1, 10**9)
         table = np.column_stack([*(rng.integers(0, level, n) for level in levels), np.sort(rng.normal(size=n))])
         table = np.where(table == 0, rng.choice([0.0, -0.0], table.shape), table)
         alone = [int(concordance(x, y).sum()) // 2 for x, y in itertools.combinations(table.T, 2)]
         assert list(net_counts(table)) == alone
-    wide = rng.permutation(70_000) // 1.01  # more places than 16 bits have, and ties
+    wide = rng.permutation(70_000) // 1.01  # with ties
     x, y = wide // 1, np.roll(wide, 1) // 1
     assert list(net_counts(np.column_stack([x, y]))) == [int(concordance(x, y).sum()) // 2]
 

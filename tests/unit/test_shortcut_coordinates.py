@@ -40,7 +40,7 @@ def test_coefficients_come_back_in_the_units_of_the_table(leading):
     data = finite(x, start @ beta, leading)
     frame = FRAME if leading else Frame((0, 1), FRAME.units, np.zeros(2), leading=False)
     turned = Coordinates(frame, TURNED.matrix if leading else TURNED.matrix[1:, 1:], Fraction(0))
-    fit = np.linalg.lstsq(turned.turned(data).x, data.y, rcond=None)[0]
+    fit = np.linalg.lstsq(turned.transform(data).x, data.y, rcond=None)[0]
     assert turned.back(fit) == pytest.approx(beta)
 
 
@@ -48,15 +48,15 @@ def test_coefficients_come_back_in_the_units_of_the_table(leading):
 def test_a_row_has_the_same_coordinates_beside_any_others(name):
     x, y = TABLES[name](64)
     data = finite(x[:, :2], y, True)
-    z = TURNED.turned(data).x
+    z = TURNED.transform(data).x
     assert np.isfinite(z).all()
     for value in VALUES:
         other = data.x.copy()
         other[5, 1:] = value
-        changed = TURNED.turned(finite(other[:, 1:], y, True)).x
+        changed = TURNED.transform(finite(other[:, 1:], y, True)).x
         assert (changed[np.arange(64) != 5] == z[np.arange(64) != 5]).all()
     part = finite(x[9:20, :2], y[9:20], True)
-    assert (TURNED.turned(part).x == z[9:20]).all()
+    assert (TURNED.transform(part).x == z[9:20]).all()
 
 
 def test_round_coordinates_mend_slanted_columns_of_any_scale():

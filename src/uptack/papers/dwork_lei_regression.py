@@ -25,10 +25,19 @@ from uptack.reach import LStatistic
 from uptack.reach.hampel_certificate import LARGEST, GridCell
 from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
-from uptack.regression.block_assignment import BlockedDesign, in_memory
-from uptack.regression.block_fits import fit_blocks
-from uptack.regression.hampel import LONGER, MOST, SHORTCUT, STEPS, WIDTHS, CellProposal, CellTest, FittedRows, RowTest
-from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.block_assignment import BlockedDesign
+from uptack.regression.hampel import (
+    LONGER,
+    MOST,
+    SHORTCUT,
+    STEPS,
+    WIDTHS,
+    CellProposal,
+    CellTest,
+    FittedRows,
+    RowTest,
+    least_squares_in_blocks,
+)
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -56,7 +65,7 @@ def R_S(
     m, p = data.n // data.p, data.p
     if advice := unfit(m, level, tests=4 * p):
         return account.close(Found.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
-    estimates, values = _estimates(data, account), []
+    estimates, values = least_squares_in_blocks(data, data.n, m, account), []
     for column in estimates.T:
         found = _median(np.ascontiguousarray(column), level, account.through(loss.Partition))
         if found is None:
@@ -99,7 +108,7 @@ def R_H(
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
         return account.close(Found.refusal(HOW, replace(advice, n=p * (advice.n or 0) or None)))
-    blocks, estimates = account.through(loss.Partition), _estimates(data, account)
+    blocks, estimates = account.through(loss.Partition), least_squares_in_blocks(data, data.n, m, account)
     scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, blocks) for c in estimates.T]
     found = [s.value for s in scales if s is not None]
     if len(found) < p:
@@ -116,13 +125,11 @@ def _cascade(
     p, answer = data.p, loss.Answer(level.epsilon)
     grids = CellProposal(tuple(widths), 2, (test,) * 2**p)  # the noises are alike: it does not matter whose is whose
     cascade = loss.Cascade(tuple(loss.Unit(test.test, answer) for _ in grids.tests), same_answer=True)
-    rows = in_memory(data.rows, data.leading)
-    u, y = normalised(rows.x, rows.y)
-    beta = minimiser(u, y)
-    if account.draw(CellTest(cascade, (grids,)), FittedRows(u, y, beta)) is None:
+    rows = FittedRows.of(data)
+    if account.draw(CellTest(cascade, (grids,)), rows) is None:
         return account.close(Found.refusal(HOW, _advice(data, level)))
     noisy = []
-    for b, h in zip(beta, widths, strict=True):  # each costs ε/p
+    for b, h in zip(rows.beta, widths, strict=True):  # each costs ε/p
         law, grid = calibrated_laplace(p * Fraction(h) * (1 + LONGER), level.epsilon, 1)
         noise = GridMechanism(loss.Pure(level.epsilon / p), law, grid)
         noisy.append(float(account.prepaid().draw(noise, np.array([_float(b)]))[0]))
@@ -215,12 +222,6 @@ def _prepared(
     data = BlockedDesign.of(D_x, D_y, False, "ignore")
     m = max(data.n // data.p, 1)
     return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), account
-
-
-def _estimates(data: BlockedDesign, account: Account) -> Floats:
-    """The least squares estimates of ⌊n/p⌋ random blocks, one line each."""
-    parts = data.deal_rows(data.n, data.n // data.p, account)
-    return np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
 
 
 def _median(x: Floats, level: Level, account: Account) -> TestedValue | None:

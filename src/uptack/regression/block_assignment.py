@@ -15,7 +15,7 @@ from uptack.errors import InvalidArgument
 from uptack.multivariate.entrance import read_design
 from uptack.statistics.column_options import Question
 from uptack.table.exact_sum import Floats
-from uptack.table.protocol import Columns, Rows
+from uptack.table.protocol import Columns, Of, Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,24 +38,6 @@ def finite(design: Floats, response: Floats, fit_intercept: bool) -> DesignMatri
     if broken.any():
         design, response = np.where(broken[:, None], 0.0, design), np.where(broken, 0.0, response)
     return DesignMatrix(np.ascontiguousarray(design), response, ~broken)
-
-
-def in_memory(rows: Rows, fit_intercept: bool) -> DesignMatrix:
-    """All rows of X and y, which are their own; those that are not complete are zeros."""
-    held = rows.in_memory()
-    lines: Floats = held.lines
-    if lines.shape[1] < held.size:
-        every = np.full((len(lines), held.size), np.nan)
-        every[:, np.arange(lines.shape[1]) if held.kept is None else held.kept] = lines
-        lines = every
-    return finite(lines[:-1].T, lines[-1], fit_intercept)
-
-
-def check_complete(rows: Rows, missing: str) -> None:
-    """Tells the curator where rows must not lack a value and some do."""
-    if missing == "error" and rows.lacking():
-        fix = "Pass missing='ignore' to leave each such row out of its fit."
-        raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
 
 
 Indices = NDArray[np.int64]
@@ -100,11 +82,6 @@ def settle_rows(groups: Indices, data: DesignMatrix, rows: Indices) -> Indices:
     return np.lexsort((*np.ascontiguousarray(data.x[rows].T).view(np.int64), y, groups))
 
 
-def _room(n: int, blocks: int) -> int:
-    """Places in a block where rows choose their blocks."""
-    return 2 * -(-n // blocks) + CROWD
-
-
 def seat_rows(data: DesignMatrix, rows: Indices, chosen: Indices, blocks: int, room: int) -> Indices:
     """The rows of each block, which they chose, in the order of their bits, as many as there is room for."""
     order, counts = settle_rows(chosen, data, rows), np.bincount(chosen, minlength=blocks)
@@ -114,19 +91,9 @@ def seat_rows(data: DesignMatrix, rows: Indices, chosen: Indices, blocks: int, r
     return members
 
 
-def _people_dealt(people: int, blocks: int, account: Account) -> Indices:
-    """The people of each block in a line: evenly, or each by her own choice."""
-    deal = equal_blocks if account.adjacency.size_is_public else independent_blocks
-    return account.toss(lambda entropy: deal(people, blocks, entropy))
-
-
-def _as_they_are(part: DesignMatrix) -> DesignMatrix:
-    return part
-
-
 @dataclass(frozen=True, eq=False)
 class BlockedDesign:
-    """X and y whose rows, or people, are dealt to blocks; `turn` is made of the rows of each part of them.
+    """X and y whose rows, or people, are dealt to blocks; `transform` gives the rows of a part other coordinates.
 
     Where an engine keeps the order of rows, blocks are those of the same rows in memory, to the last bit.
     """
@@ -134,7 +101,7 @@ class BlockedDesign:
     rows: Rows
     leading: bool
     missing: str
-    turn: Callable[[DesignMatrix], DesignMatrix] = _as_they_are
+    transform: Callable[[DesignMatrix], DesignMatrix] | None = None
 
     @staticmethod
     def of(x: Any, y: Any, leading: bool, missing: str) -> BlockedDesign:
@@ -157,21 +124,26 @@ class BlockedDesign:
         """The number of coefficients."""
         return self.rows.width - 1 + self.leading
 
-    @property
-    def complete_units(self) -> int:
+    def count_complete(self) -> int:
         """How many rows are complete, or people have such a row. Where none may be missing, some are an error for the
         curator."""
-        check_complete(self.rows, self.missing)
+        if self.missing == "error" and self.rows.lacking():
+            fix = "Pass missing='ignore' to leave each such row out of its fit."
+            raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
         return self.rows.n
 
-    def _made(self, rows: Floats) -> DesignMatrix:
-        return self.turn(finite(rows[:-1].T, rows[-1], self.leading))
+    def in_memory(self) -> DesignMatrix:
+        """All rows, where they are their own; those that are not complete are zeros."""
+        held = self.rows.in_memory()
+        lines: Floats = held.lines
+        if lines.shape[1] < held.size:
+            lines = np.full((len(lines), held.size), np.nan)
+            lines[:, np.arange(held.lines.shape[1]) if held.kept is None else held.kept] = held.lines
+        return self._matrix(lines)
 
-    def _together(self, blocks: int, width: int) -> int:
-        """How many blocks are in memory together: an even number, and so many that there are not too many parts."""
-        together = TOGETHER // OFTEN if self.of_people else TOGETHER
-        some = max(together // (width * self.rows.width), -(-blocks // PARTS), 1)
-        return some + some % 2
+    def _matrix(self, rows: Floats) -> DesignMatrix:
+        data = finite(rows[:-1].T, rows[-1], self.leading)
+        return data if self.transform is None else self.transform(data)
 
     def deal_rows(self, n: int, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, Indices]]:
         """Rows of some blocks, an even number of them at a time, and the complete rows of each of these in a line, -1
@@ -187,27 +159,17 @@ class BlockedDesign:
         places in them. If every place chooses its block by itself, so does every row, and let common rows choose alike.
         Then blocks but one have the same set of rows, in the order of `seat_rows`. ∎
         """
-        if not account.adjacency.size_is_public:
-            yield from self._chosen(n, blocks, account)
+        if account.adjacency.size_is_public:
+            slots, width = _slots(account.toss(lambda entropy: equal_blocks(self.n, blocks, entropy)), self.n)
+            for here, at, data in self._parts(slots, blocks, width, width, "all"):
+                members = np.full((here, width), -1)
+                members.reshape(-1)[at] = np.arange(at.size)
+                yield data, members
             return
-        members = account.toss(lambda entropy: equal_blocks(self.n, blocks, entropy))
-        width = members.shape[1]
-        some, slots = self._together(blocks, width), slots_of(members, self.n)
-        del members
-        for part, (at, rows) in enumerate(self.rows.deal(slots, some * width, -(-blocks // some), "all")):
-            first = part * some
-            places = np.full((min(some, blocks - first), width), -1)
-            places.reshape(-1)[at - first * width] = np.arange(at.size)
-            yield self._made(rows), places
-
-    def _chosen(self, n: int, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, Indices]]:
-        """The same where each complete row chooses its block."""
         chosen = account.toss(lambda entropy: chosen_blocks(self.rows.n, blocks, entropy))
-        some = self._together(blocks, -(-n // blocks))
-        for part, (at, rows) in enumerate(self.rows.deal(chosen, some, -(-blocks // some), "complete")):
-            first, made = part * some, self._made(rows)
-            here = min(some, blocks - first)
-            yield made, seat_rows(made, np.arange(at.size), at - first, here, _room(n, blocks))
+        usual = -(-n // blocks)
+        for here, at, data in self._parts(chosen, blocks, usual, 1, "complete"):
+            yield data, seat_rows(data, np.arange(at.size), at, here, 2 * usual + CROWD)
 
     def deal_people(self, blocks: int, account: Account) -> Iterator[tuple[DesignMatrix, list[Indices], Floats]]:
         """Rows of the people of some blocks, the complete rows of each block, and the weights of rows.
@@ -219,22 +181,31 @@ class BlockedDesign:
         their bits: so nothing depends on the order in which they are read.
         """
         public = account.adjacency.size_is_public
-        people = self.n if public else self.rows.n
-        members = _people_dealt(people, blocks, account)
-        width = members.shape[1]
-        some, slots = self._together(blocks, width), slots_of(members, people)
-        del members
-        parts = self.rows.deal(slots, some * width, -(-blocks // some), "all" if public else "complete")
-        for part, (at, rows) in enumerate(parts):
-            made, here = self._made(rows), min(some, blocks - part * some)
-            order = settle_rows(at, made, np.arange(at.size))
-            ends = np.searchsorted(at[order] // width - part * some, np.arange(1, here))
+        people, deal = (self.n, equal_blocks) if public else (self.rows.n, independent_blocks)
+        slots, width = _slots(account.toss(lambda entropy: deal(people, blocks, entropy)), people)
+        for here, at, data in self._parts(slots, blocks, width, width, "all" if public else "complete"):
+            order = settle_rows(at, data, np.arange(at.size))
+            ends = np.searchsorted(at[order] // width, np.arange(1, here))
             _, whose, counts = np.unique(at, return_inverse=True, return_counts=True)
-            yield made, np.split(order, ends), 1.0 / counts[whose]
+            yield data, np.split(order, ends), 1.0 / counts[whose]
+
+    def _parts(
+        self, slots: Indices, blocks: int, width: int, places: int, of: Of
+    ) -> Iterator[tuple[int, Indices, DesignMatrix]]:
+        """How many blocks are in memory together, the slots of their rows among so many places a block, and the rows.
+
+        It is an even number of blocks of about this width, so large that there are not too many parts.
+        """
+        together = TOGETHER // OFTEN if self.of_people else TOGETHER
+        some = max(together // (width * self.rows.width), -(-blocks // PARTS), 1)
+        some += some % 2
+        for part, (at, rows) in enumerate(self.rows.deal(slots, some * places, -(-blocks // some), of)):
+            first = part * some
+            yield min(some, blocks - first), at - first * places, self._matrix(rows)
 
 
-def slots_of(members: Indices, size: int) -> Indices:
-    """The place of each of so many among the members of blocks, line after line."""
+def _slots(members: Indices, size: int) -> tuple[Indices, int]:
+    """The place of each of so many among the members of blocks, line after line, and the length of a line."""
     slots = np.empty(size, np.int64)
     slots[members[members >= 0]] = np.flatnonzero(members.reshape(-1) >= 0)
-    return slots
+    return slots, members.shape[1]

@@ -26,7 +26,7 @@ the exact one, for a single table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -166,8 +166,8 @@ def fit_blocks(
     `members` has the rows of each block in a line, and -1 where there is none. With `shortest` the coefficients that a
     block does not tell are those of the shortest solution, unless it has too few rows.
     """
-    found, told = _fits(x, y, members, None, kind, progress, shortest=shortest)
-    return _sided(found, told)
+    ones = (members >= 0).astype(np.float64)
+    return _mark_untold(*_fit_side_by_side(x, y, members, ones, kind, progress, shortest=shortest))
 
 
 def fit_people(x: Floats, y: Floats, blocks: Sequence[NDArray[np.int64]], weights: Floats, kind: str) -> Floats:
@@ -179,7 +179,7 @@ def fit_people(x: Floats, y: Floats, blocks: Sequence[NDArray[np.int64]], weight
     are only put side by side, which the arithmetic of a block does not see (a test compares them with blocks alone).
     """
     widths = np.array([max(rows.size - 1, 1).bit_length() for rows in blocks], np.int64)
-    found, told = np.zeros((len(blocks), x.shape[1])), np.zeros((len(blocks), x.shape[1]), bool)
+    beta, told = np.zeros((len(blocks), x.shape[1])), np.zeros((len(blocks), x.shape[1]), bool)
     padded = np.append(weights, 0.0)
     for width in np.unique(widths).tolist():
         alike = np.flatnonzero(widths == width)
@@ -187,55 +187,42 @@ def fit_people(x: Floats, y: Floats, blocks: Sequence[NDArray[np.int64]], weight
             members = np.full((some.size, 1 << width), -1)
             for line, block in zip(members, some.tolist(), strict=True):
                 line[: blocks[block].size] = blocks[block]
-            found[some], told[some] = _fits(x, y, members, padded[members], kind)
-    return _sided(found, told)
+            beta[some], told[some] = _fit_side_by_side(x, y, members, padded[members], kind)
+    return _mark_untold(beta, told)
 
 
-def _sided(found: Floats, told: NDArray[np.bool_]) -> Floats:
-    """The coefficients that blocks tell, and those beyond all others, on the side of the block's number."""
-    sides = np.where(np.arange(len(found)) % 2 == 0, -BEYOND, BEYOND)
-    return np.where(told, found, sides[:, None])
+def _mark_untold(beta: Floats, told: NDArray[np.bool_]) -> Floats:
+    """The coefficients, with those that a block does not tell beyond all others, on the side of the block's number."""
+    sides = np.where(np.arange(len(beta)) % 2 == 0, -BEYOND, BEYOND)
+    return np.where(told, beta, sides[:, None])
 
 
-def _fits(
+def _fit_side_by_side(
     x: Floats,
     y: Floats,
     members: NDArray[np.int64],
-    weights: Floats | None,
+    weights: Floats,
     kind: str,
     progress: bool | None = False,
     *,
     shortest: bool = False,
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The coefficients of each block, and which of them it tells. `weights` are those of the members, None for ones."""
+    """The coefficients of each block, and which of them it tells. `weights` are those of the members.
+
+    Columns are in units of powers of two of their own, so that no square of theirs overflows.
+    """
     x, y = np.vstack([x, np.zeros((1, x.shape[1]))]), np.append(y, 0.0)  # -1, where there is no row, reads this one
     present = members >= 0
     with np.errstate(all="ignore"):
         xs, ys = x[members], y[members]
-        xs, columns = _in_units(xs, _exponents(np.abs(xs).max(axis=1, initial=0.0)))
-        ys, response = _in_units(ys[..., None], _exponents(_typical(ys, present)[:, None]))
-        responses = np.clip(ys[..., 0], -FAR, FAR)
-        median = _masked_median if weights is None else _weighted_median
-        beta = _fitted(
-            xs, responses, present.astype(np.float64) if weights is None else weights, kind, progress, median
-        )
-        found = np.clip(np.ldexp(beta, response - columns), -BEYOND, BEYOND)
-        told = np.isfinite(found) & (present.sum(axis=1, keepdims=True) >= x.shape[1])
-        if not shortest:
-            told &= _inflation(xs) <= INFLATION
-    return found, told
-
-
-def _inflation(xs: Floats) -> Floats:
-    """The diagonal of the inverse of XᵀX, columns scaled to length 1: up to 1e10, which the ridge sees to."""
-    gram, _ = _gram(xs, xs)
-    diagonal: Floats = np.einsum("mjj->mj", inverses(gram))
-    return diagonal
-
-
-def _typical(ys: Floats, present: NDArray[np.bool_]) -> Floats:
-    """The median of what is not 0 among |y|; 0 where all is."""
-    return _masked_median(np.abs(ys), present & (ys != 0))
+        typical = _median(np.abs(ys), present & (ys != 0))
+        columns, response = _exponents(np.abs(xs).max(axis=1, initial=0.0)), _exponents(typical)[:, None]
+        xs, ys = np.ldexp(xs, -columns[:, None, :]), np.clip(np.ldexp(ys, -response), -FAR, FAR)
+        beta = np.clip(np.ldexp(_fit(xs, ys, weights, kind, progress), response - columns), -BEYOND, BEYOND)
+        told = np.isfinite(beta) & (present.sum(axis=1, keepdims=True) >= x.shape[1])
+        if not shortest:  # up to an inflation of 1e10, which the ridge sees to
+            told &= np.einsum("mjj->mj", inverses(_gram(xs, xs)[0])) <= INFLATION
+    return beta, told
 
 
 def _exponents(sizes: Floats) -> NDArray[np.int32]:
@@ -244,27 +231,19 @@ def _exponents(sizes: Floats) -> NDArray[np.int32]:
     return exponents
 
 
-def _in_units(values: Floats, exponents: NDArray[np.int32]) -> tuple[Floats, NDArray[np.int32]]:
-    """Columns in units of powers of two of their own, so that no square of theirs overflows, and these powers."""
-    scaled: Floats = np.ldexp(values, -exponents[:, None, :])
-    return scaled, exponents
-
-
-def _fitted(
-    xs: Floats, ys: Floats, counted: Floats, kind: str, progress: bool | None, median: Callable[[Floats, Any], Floats]
-) -> Floats:
+def _fit(xs: Floats, ys: Floats, weights: Floats, kind: str, progress: bool | None) -> Floats:
     """The coefficients, by least squares with weights that are chosen anew a fixed number of times."""
-    beta = _least_squares(xs, ys, counted)
+    beta = _least_squares(xs, ys, weights)
     for _ in track(range(0 if kind == "ols" else ITERATIONS), "fitting blocks", show=progress):
         away = np.abs(ys - np.einsum("mij,mj->mi", xs, beta))
         rounding = ROUNDING * (1 + np.abs(beta).max(axis=1))
-        spread = np.maximum(median(away, counted), rounding)[:, None] / 0.6745
+        spread = np.maximum(_median(away, weights), rounding)[:, None] / 0.6745
         if kind == "huber":
-            weight = counted * np.minimum(1.0, HUBER * spread / np.maximum(away, 2.0**-1000))
+            weight = weights * np.minimum(1.0, HUBER * spread / np.maximum(away, 2.0**-1000))
         else:
-            weight = counted * 1e-6 * spread / np.maximum(away, 1e-6 * spread)
+            weight = weights * 1e-6 * spread / np.maximum(away, 1e-6 * spread)
         beta = _least_squares(xs, ys, weight)
-    return vertices(xs, ys, counted, beta) if kind == "lad" else beta
+    return vertices(xs, ys, weights, beta) if kind == "lad" else beta
 
 
 def _gram(weighted: Floats, xs: Floats) -> tuple[Floats, Floats]:
@@ -283,20 +262,13 @@ def _least_squares(xs: Floats, ys: Floats, weight: Floats) -> Floats:
     return beta
 
 
-def _masked_median(values: Floats, counted: NDArray[Any]) -> Floats:
-    """The lower median of each line, of the entries that count; 0 for a line without any."""
-    present = counted > 0
-    ordered = np.sort(np.where(present, values, np.inf), axis=1)
-    middle = np.maximum(present.sum(axis=1) - 1, 0) // 2
-    found: Floats = np.take_along_axis(ordered, middle[:, None], axis=1)[:, 0]
-    return np.where(np.isfinite(found), found, 0.0)
-
-
-def _weighted_median(values: Floats, weights: Floats) -> Floats:
-    """The least value of each line up to which half of the weight lies; for weights of 0 and 1 the lower median."""
+def _median(values: Floats, weights: NDArray[Any]) -> Floats:
+    """The least value of each line up to which half of the weight lies, the lower median for weights of 0 and 1; 0 for
+    a line without any weight.
+    """
     present = weights > 0
     order = np.argsort(np.where(present, values, np.inf), axis=1, kind="stable")
     reached = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     middle = (reached >= reached[:, -1:] / 2).argmax(axis=1)
-    found: Floats = np.take_along_axis(values, np.take_along_axis(order, middle[:, None], axis=1), axis=1)[:, 0]
-    return np.where(present.any(axis=1) & np.isfinite(found), found, 0.0)
+    median: Floats = np.take_along_axis(values, np.take_along_axis(order, middle[:, None], axis=1), axis=1)[:, 0]
+    return np.where(present.any(axis=1) & np.isfinite(median), median, 0.0)

@@ -44,7 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uptack import checks
-from uptack.account import AssumptionFailed, Mechanism, Outcome
+from uptack.account import Account, AssumptionFailed, Mechanism, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import NormMechanism, NormNoise
@@ -53,7 +53,7 @@ from uptack.noise import Box, Entropy, Grid, IntegerLaplace
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import DOUBT, LARGEST, GridCell, Hyperplanes
 from uptack.registry import release
-from uptack.regression.block_assignment import BlockedDesign, check_complete, in_memory, rows_needed
+from uptack.regression.block_assignment import BlockedDesign, rows_needed
 from uptack.regression.block_fits import fit_blocks
 from uptack.regression.block_medians import draw_ranges, range_room
 from uptack.regression.coefficients import coefficient_names
@@ -139,6 +139,13 @@ class FittedRows(NamedTuple):
     u: Floats
     y: Floats
     beta: Sequence[Fraction]
+
+    @staticmethod
+    def of(data: BlockedDesign) -> FittedRows:
+        """Those of a table."""
+        rows = data.in_memory()
+        u, y = normalised(rows.x, rows.y)
+        return FittedRows(u, y, minimiser(u, y))
 
 
 @dataclass(frozen=True)
@@ -293,7 +300,7 @@ def _found(data: BlockedDesign, question: Question) -> Outcome[Floats]:
     """The scales of block fits, then the tests and the answer."""
     if data.p > MOST:
         return question.refuse(HOW, SHORTCUT)
-    n, question = public_size(data.complete_units if question.size_is_secret else data.n, question)
+    n, question = public_size(data.count_complete() if question.size_is_secret else data.n, question)
     if n > LARGEST // 2 and question.size_is_secret:  # with room for the noise: a table beyond LARGEST never gets here
         return question.refuse(HOW, SHORTCUT)
     scales = _scales(data, n, question)
@@ -309,13 +316,18 @@ def _scales(data: BlockedDesign, n: int, question: Question) -> Floats | None:
     room = range_room(m, data.p, question.rows, epsilon, VECTOR_LATTICES)
     if room is None:
         return None
-    check_complete(data.rows, data.missing)  # after ⊥ by public numbers
-    parts = data.deal_rows(n, m, question.account)
-    estimates = np.vstack([fit_blocks(one.x, one.y, members, "ols", shortest=True) for one, members in parts])
+    data.count_complete()  # an error where rows lack values, after ⊥ by public numbers
+    estimates = least_squares_in_blocks(data, n, m, question.account)
     account = question.account.allot(epsilon, question.delta).through(loss.Partition)
     ranges = draw_ranges(estimates, room, account)
     usual = LARGER[data.p] if question.size_is_secret else 1.0
     return None if ranges is None else ranges * usual
+
+
+def least_squares_in_blocks(data: BlockedDesign, n: int, blocks: int, account: Account) -> Floats:
+    """The least squares estimates of random blocks, a line each; the shortest ones of singular blocks."""
+    parts = data.deal_rows(n, blocks, account)
+    return np.vstack([fit_blocks(part.x, part.y, members, "ols", shortest=True) for part, members in parts])
 
 
 def _tested(data: BlockedDesign, n: int, scales: Floats, question: Question) -> Outcome[Floats]:
@@ -327,15 +339,13 @@ def _tested(data: BlockedDesign, n: int, scales: Floats, question: Question) -> 
         for test, (_, times) in zip(tests, RUNGS, strict=True)
     )
     cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
-    rows = in_memory(data.rows, data.leading)
-    u, y = normalised(rows.x, rows.y)
-    beta = minimiser(u, y)
-    passed = question.account.draw(CellTest(cascade, proposals), FittedRows(u, y, beta))
+    rows = FittedRows.of(data)
+    passed = question.account.draw(CellTest(cascade, proposals), rows)
     if passed is None:
         return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question)), other=UNITS))
     box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in proposals[passed].widths))
     noise = vertex_noise(box, Fraction(answer.epsilon))
-    noisy = noise.grid.points(question.account.prepaid().draw(noise, beta))
+    noisy = noise.grid.points(question.account.prepaid().draw(noise, rows.beta))
     return Outcome(noisy, HOW, NormNoise(box, float(noise.scale), float(Fraction(noise.grid.step)) / 2))
 
 

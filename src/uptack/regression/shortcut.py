@@ -26,13 +26,11 @@ most ε on every path. ∎
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Outcome
@@ -97,12 +95,8 @@ class Coordinates:
     matrix: Floats
     saved: Fraction
 
-    def of(self, data: BlockedDesign) -> BlockedDesign:
-        """The rows with z as their design."""
-        return replace(data, turn=self.turned)
-
-    def turned(self, data: DesignMatrix) -> DesignMatrix:
-        """The same of a part of the rows; those that are not complete are zeros as before."""
+    def transform(self, data: DesignMatrix) -> DesignMatrix:
+        """Rows with z as their design; those that are not complete are zeros as before."""
         columns = data.x[:, int(self.frame.leading) :].T
         with np.errstate(all="ignore"):
             z = products(self.matrix, self.frame.standardised(columns)).T
@@ -122,9 +116,8 @@ def round_coordinates(data: BlockedDesign, n: int, leading: bool, account: Accou
 
     ε-private: scales and centres by inverse sensitivity, directions of rows with matrix Laplace noise.
     """
-    rows = Sample.of(data.rows).first(
-        data.p - leading
-    )  # beside y, which has a say in which row of a person is in a pair
+    # y is beside them: it has a say in which row of a person is in a pair
+    rows = Sample.of(data.rows).first(data.p - leading)
     rounds = rounds_for(n, data.p - leading, account)
     for_scales, for_centres, for_signs = account.split(*SHARES)
     frame = framed(rows, Sized(n, True, account), (), (for_scales, for_centres), leading)
@@ -138,7 +131,7 @@ def round_coordinates(data: BlockedDesign, n: int, leading: bool, account: Accou
 
 
 FITS = ("huber", "lad", "hampel", "ols")
-
+MEDIANS = "block medians"
 
 RARE = Fraction(1, 1000)
 """How often a table of the advised size may be counted as too small."""
@@ -198,25 +191,32 @@ def shortcut_regression(
     said here are numbers of people, and `progress` shows nothing.
     """
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
-    told = {**options, "missing": "drop" if missing == "ignore" else "error"}
-    question = read_question("short-cut regression", epsilon, told)
-    wanted = None if blocks is None else checks.integer("blocks", blocks, least=1)
-    kind, where = checks.choice("block_fit", block_fit, FITS), checks.choice("coordinates", coordinates, KINDS)
-    errors, constant = checks.truth("standard_errors", standard_errors), checks.truth("fit_intercept", fit_intercept)
-    shown = None if progress is None else checks.truth("progress", progress)
-    ask = _ShortcutRequest(kind, wanted, errors, constant, where == "scatter", shown)
-    _check_errors(ask, question)
-    data = BlockedDesign.of(x, y, ask.leading, missing)
-    if wanted and question.adjacency.size_is_public and data.n < wanted * data.p:
+    read = {**options, "missing": "drop" if missing == "ignore" else "error"}
+    question = read_question("short-cut regression", epsilon, read)
+    request = _Request(
+        checks.choice("block_fit", block_fit, FITS),
+        None if blocks is None else checks.integer("blocks", blocks, least=1),
+        checks.truth("standard_errors", standard_errors),
+        checks.truth("fit_intercept", fit_intercept),
+        checks.choice("coordinates", coordinates, KINDS) == "scatter",
+        None if progress is None else checks.truth("progress", progress),
+    )
+    if request.errors and question.method != "inverse":
+        raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
+    if request.errors and request.round:
+        fix = "Use linear_regression, which has standard errors and handles correlated columns."
+        raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
+    data = BlockedDesign.of(x, y, request.leading, missing)
+    if request.blocks and question.adjacency.size_is_public and data.n < request.blocks * data.p:
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
-        raise InvalidArgument("blocks", must, wanted)
-    found, labels = _found(data, ask, question), coefficient_names(data.p, ask.leading, x)
-    return question.account.close(replace(found, labels=labels))
+        raise InvalidArgument("blocks", must, request.blocks)
+    outcome, labels = _estimate(data, request, question), coefficient_names(data.p, request.leading, x)
+    return question.account.close(replace(outcome, labels=labels))
 
 
 @dataclass(frozen=True)
-class _ShortcutRequest:
-    """What is asked of the blocks."""
+class _Request:
+    """What is asked of the blocks: their fit and number, standard errors, an intercept, and round coordinates."""
 
     kind: str
     blocks: int | None
@@ -225,53 +225,61 @@ class _ShortcutRequest:
     round: bool
     progress: bool | None
 
-    def fitted(self, data: BlockedDesign, n: int, blocks: int, account: Account) -> Floats:
+    def fit(self, data: BlockedDesign, n: int, blocks: int, account: Account) -> Floats:
         """The fits of so many blocks of rows, or of people, each of whom weighs one."""
+        kind = "lad" if self.kind == "hampel" else self.kind
         if data.of_people:
-            return np.vstack([self._of_people(*part) for part in data.deal_people(blocks, account)])
-        return np.vstack([self._of_rows(*part) for part in data.deal_rows(n, blocks, account)])
+            people = data.deal_people(blocks, account)
+            return np.vstack([fit_people(*self._rows(part), rows, weights, kind) for part, rows, weights in people])
+        parts = data.deal_rows(n, blocks, account)
+        return np.vstack([fit_blocks(*self._rows(part), members, kind, self.progress) for part, members in parts])
 
-    def _of_people(self, data: DesignMatrix, blocks: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
-        x, y, kind = self._ready(data)
-        return fit_people(x, y, blocks, weights, kind)
-
-    def _of_rows(self, data: DesignMatrix, members: NDArray[np.int64]) -> Floats:
-        x, y, kind = self._ready(data)
-        return fit_blocks(x, y, members, kind=kind, progress=self.progress)
-
-    def _ready(self, data: DesignMatrix) -> tuple[Floats, Floats, str]:
-        if self.kind == "hampel":  # the rows become shorter, each by itself, and deviations are then absolute
-            return *normalised(data.x, data.y), "lad"
-        return data.x, data.y, self.kind
+    def _rows(self, data: DesignMatrix) -> tuple[Floats, Floats]:
+        """X and y. Hampel's estimator has absolute deviations of rows that are made shorter, each by itself."""
+        return normalised(data.x, data.y) if self.kind == "hampel" else (data.x, data.y)
 
 
-def _check_errors(ask: _ShortcutRequest, question: Question) -> None:
-    """Standard errors are those of medians in the coordinates of the table."""
-    if ask.errors and question.method != "inverse":
-        raise InvalidArgument("standard_errors", "False for this method", True, "Take method='inverse'.")
-    if ask.errors and ask.round:
-        fix = "Use linear_regression, which has standard errors and handles correlated columns."
-        raise InvalidArgument("standard_errors", "False with coordinates='scatter'", True, fix)
-
-
-def _found(data: BlockedDesign, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
+def _estimate(data: BlockedDesign, request: _Request, question: Question) -> Outcome[Floats]:
     """The number of rows, round coordinates where they are asked for, and the medians of blocks."""
-    early = _too_small(data, question, ask)
-    if early is not None:
-        return early
-    n, question = public_size(data.complete_units, question)
-    if not ask.round:
-        return _of_blocks(data, n, ask, question)
-    short = _not_round(n, data.p, ask, question)
-    if short is not None:
-        return question.refuse("block medians", short)
+    if advice := _public_advice(data, request, question):
+        return Outcome.refusal(MEDIANS, advice)
+    n, question = public_size(data.count_complete(), question)
+    if not request.round:
+        return _block_medians(data, n, request, question)
+    if advice := _advice_on_coordinates(n, data.p, request, question):
+        return question.refuse(MEDIANS, advice)
     part, rest = _shares(question)
-    coordinates = round_coordinates(data, n, ask.leading, part)
+    coordinates = round_coordinates(data, n, request.leading, part)
     if coordinates is None:
         return question.refuse(HOW, Advice(other=TELLING))
     rest = question.worth(rest.epsilon + coordinates.saved, question.delta)
-    found = _of_blocks(coordinates.of(data), n, ask, rest)
-    return found if found.value is None else replace(found, value=coordinates.back(found.value), noise=None)
+    outcome = _block_medians(replace(data, transform=coordinates.transform), n, request, rest)
+    return outcome if outcome.value is None else replace(outcome, value=coordinates.back(outcome.value), noise=None)
+
+
+def _public_advice(data: BlockedDesign, request: _Request, question: Question) -> Advice | None:
+    """How many rows would do, where a public n does not: what all rows can't do, those that are complete can't."""
+    if not question.adjacency.size_is_public or (request.blocks and not request.round):
+        return None
+    room = 0
+    if question.size_is_secret:
+        share = question.epsilon * COUNT_SHARE
+        question, room = question.part(1 - COUNT_SHARE), IntegerLaplace(question.rows / share).cutoff(RARE)
+    if request.round:
+        advice = _advice_on_coordinates(data.n, data.p, request, question)
+    else:
+        blocks, needed = _plan(data.n, data.p, question, request.errors)
+        advice = None if blocks else needed
+    return None if advice is None else Advice(n=(advice.n or 0) + room)
+
+
+def _advice_on_coordinates(n: int, p: int, request: _Request, question: Question) -> Advice | None:
+    """How many rows would do, where n does not allow for round coordinates, or for blocks with what these leave."""
+    part, rest = _shares(question)
+    blocks, advice = _plan(n, p, rest, request.errors)
+    if rounds_for(n, p - request.leading, part) and (blocks or request.blocks):
+        return None
+    return Advice(n=max(advice.n or 0, rows_advised(p - request.leading, part).n or 0))
 
 
 def _shares(question: Question) -> tuple[Account, Question]:
@@ -280,69 +288,41 @@ def _shares(question: Question) -> tuple[Account, Question]:
     return question.account.allot(part), question.worth(question.epsilon - part, question.delta)
 
 
-def _not_round(n: int, p: int, ask: _ShortcutRequest, question: Question) -> Advice | None:
-    """How many rows would do, where n does not allow for coordinates or for blocks."""
-    part, rest = _shares(question)
-    m, advice = _plan(n, p, rest, ask.errors)
-    if rounds_for(n, p - ask.leading, part) and (m or ask.blocks):
-        return None
-    return Advice(n=max(advice.n or 0, rows_advised(p - ask.leading, part).n or 0))
-
-
-def _of_blocks(data: BlockedDesign, n: int, ask: _ShortcutRequest, question: Question) -> Outcome[Floats]:
+def _block_medians(data: BlockedDesign, n: int, request: _Request, question: Question) -> Outcome[Floats]:
     """The number of blocks, the blocks and their fits, and the medians."""
-    m, advice = _plan(n, data.p, question, ask.errors)
-    if ask.blocks and question.size_is_secret and n < ask.blocks * data.p:
-        return question.refuse("block medians", Advice(other="fewer blocks"))
-    if ask.blocks:
-        m, advice = ask.blocks, Advice(other=f"{least_blocks(data.p, question, ask.errors):,} blocks")
-    if m < 1:
-        return question.refuse("block medians", advice)
-    estimates = ask.fitted(data, n, m, question.account)
+    blocks, advice = _plan(n, data.p, question, request.errors)
+    if request.blocks:
+        blocks, advice = request.blocks, Advice(other=f"{least_blocks(data.p, question, request.errors):,} blocks")
+        if question.size_is_secret and n < blocks * data.p:
+            return question.refuse(MEDIANS, Advice(other="fewer blocks"))
+    if blocks < 1:
+        return question.refuse(MEDIANS, advice)
+    estimates = request.fit(data, n, blocks, question.account)
     in_blocks = replace(question, account=question.account.through(loss.Partition))
-    return (medians_with_errors if ask.errors else medians)(estimates, in_blocks, advice)
+    return (medians_with_errors if request.errors else medians)(estimates, in_blocks, advice)
 
 
 def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[int, Advice]:
-    """The number of blocks, 0 where n does not allow for enough of them, and how many rows would do."""
-    needed, rows = least_blocks(p, question, standard_errors), rows_needed(p, question)
-    return default_blocks(n, p, needed, rows), Advice(n=math.ceil(max(2 * p, rows) * needed))
+    """The number of blocks, and how many rows would do.
 
-
-def _too_small(data: BlockedDesign, question: Question, ask: _ShortcutRequest) -> Outcome[Any] | None:
-    """⊥ that costs nothing, where n is public: what all rows can't do, those that are complete can't."""
-    if not question.adjacency.size_is_public or (ask.blocks and not ask.round):
-        return None
-    rest, room = question, 0
-    if question.size_is_secret:
-        share = question.epsilon * COUNT_SHARE
-        rest, room = question.part(1 - COUNT_SHARE), IntegerLaplace(question.rows / share).cutoff(RARE)
-    if ask.round:
-        advice = _not_round(data.n, data.p, ask, rest)
-    else:
-        m, needed = _plan(data.n, data.p, rest, ask.errors)
-        advice = None if m else needed
-    return None if advice is None else Outcome.refusal("block medians", Advice(n=(advice.n or 0) + room))
-
-
-def default_blocks(n: int, p: int, needed: int, rows: float) -> int:
-    """About 8 rows a coefficient in each block, or more blocks if so many are needed; 0 if n does not allow that."""
-    m = max(min(n // (ROWS_PER_COEFFICIENT * p), int(n / rows)), needed)
-    return m if n >= m * rows else 0
+    There are about 8 rows a coefficient in each block, or more blocks if so many are needed; 0 if n does not allow it.
+    """
+    least, rows = least_blocks(p, question, standard_errors), rows_needed(p, question)
+    blocks = max(min(n // (ROWS_PER_COEFFICIENT * p), int(n / rows)), least)
+    return blocks if n >= blocks * rows else 0, Advice(n=math.ceil(max(2 * p, rows) * least))
 
 
 def least_blocks(p: int, question: Question, standard_errors: bool) -> int:
     """How many blocks a reply needs: medians on a lattice of 24 bits, and quartiles on the coarsest for the errors."""
     if question.method != "inverse":
         return 3
+
+    def steps(share: Fraction, lattice: MachineNumbers) -> int:
+        """How many steps a draw of p numbers looks ahead, at most."""
+        epsilon = question.epsilon * share
+        return steps_needed(epsilon, lattice.size**p) + slack_needed(epsilon)
+
     share = SPREAD_SHARE if standard_errors else Fraction(0)
     lattice = next(candidate for candidate in VECTOR_LATTICES if candidate.mantissa_bits == 24)
-    drawn = 2 * _steps(question.epsilon * (1 - share), lattice, p) + 2
-    if not standard_errors:
-        return question.rows * drawn
-    return question.rows * max(drawn, 4 * _steps(question.epsilon * share, SPREAD_LATTICES[-1], p) + 4)
-
-
-def _steps(epsilon: Fraction, lattice: MachineNumbers, p: int) -> int:
-    """How many steps a draw of p numbers looks ahead, at most."""
-    return steps_needed(epsilon, lattice.size**p) + slack_needed(epsilon)
+    ends = 4 * steps(share, SPREAD_LATTICES[-1]) + 4 if standard_errors else 0
+    return question.rows * max(2 * steps(1 - share, lattice) + 2, ends)

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import fmpq, fmpq_mat
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import SCALE, Floats, exact_sum
@@ -59,18 +60,11 @@ def dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(a, b, strict=True)), Fraction(0))
 
 
-def inverted(matrix: list[Vector]) -> list[Vector]:
-    """The inverse, by Gauss and Jordan; the matrix is regular."""
-    p = len(matrix)
-    work = [[*row, *(Fraction(int(i == j)) for j in range(p))] for i, row in enumerate(matrix)]
-    for c in range(p):
-        pivot = next(i for i in range(c, p) if work[i][c] != 0)
-        work[c], work[pivot] = work[pivot], work[c]
-        work[c] = [v / work[c][c] for v in work[c]]
-        for i in range(p):
-            if i != c and work[i][c] != 0:
-                work[i] = [v - work[i][c] * w for v, w in zip(work[i], work[c], strict=True)]
-    return [row[p:] for row in work]
+def inverse_matrix(matrix: list[Vector]) -> list[Vector]:
+    """That of a regular matrix."""
+    entries = [fmpq(v.numerator, v.denominator) for row in matrix for v in row]
+    lines = fmpq_mat(len(matrix), len(matrix), entries).inv().tolist()
+    return [[Fraction(int(v.p), int(v.q)) for v in line] for line in lines]
 
 
 def nearest(x: Fraction) -> float:
@@ -262,6 +256,14 @@ class _VertexState:
     gradient: Vector
     total: Fraction
 
+    def multiplier(self, k: int) -> Fraction:
+        """λ_k."""
+        return dot(self.gradient, [line[k] for line in self.inverse])
+
+    def swapped(self, k: int, i: int) -> list[int]:
+        """Its rows with another one in place k."""
+        return [*self.rows[:k], i, *self.rows[k + 1 :]]
+
 
 class _Search:
     """From vertex to vertex, down."""
@@ -286,7 +288,7 @@ class _Search:
     def _violated(self, state: _VertexState) -> tuple[int, int] | None:
         """The place in B of the lowest row with |λ| above its weight, and the sign of that λ."""
         for k in sorted(range(len(state.rows)), key=lambda k: state.rows[k]):
-            value = _multiplier(state, k)
+            value = state.multiplier(k)
             if abs(value) > int(self.weights[state.rows[k]]):
                 return k, 1 if value > 0 else -1
         return None
@@ -299,7 +301,7 @@ class _Search:
 
     def _state(self, rows: list[int], kept: Floats | None) -> _VertexState:
         """The vertex of these rows. Residuals of 0 have the sign in `kept`, or any."""
-        inverse = inverted([exact(self.u[i]) for i in rows])
+        inverse = inverse_matrix([exact(self.u[i]) for i in rows])
         values = exact(self.y[rows])
         beta = [dot(line, values) for line in inverse]
         residuals = Residuals.of(self.u, self.y, beta)
@@ -333,11 +335,11 @@ class _Search:
             at, then = np.where(here, 0.0, state.residuals.floats / slope), state.second / slope
             ahead = np.flatnonzero(sure & ((at > 0) | (here & (then > 0))) & np.isfinite(at) & (state.signs != 0))
             order = ahead[np.lexsort((then[ahead], at[ahead]))]
-            down = nearest(sign * _multiplier(state, k) - int(self.weights[state.rows[k]]))
+            down = nearest(sign * state.multiplier(k) - int(self.weights[state.rows[k]]))
             passed = np.cumsum(2 * self.weights[order] * np.abs(slope[order])) >= down
         if not passed.any():
             return None
-        found = self._state(_swapped(state, k, int(order[np.argmax(passed)])), None)
+        found = self._state(state.swapped(k, int(order[np.argmax(passed)])), None)
         return found if found.total < state.total or (level and found.total == state.total) else None
 
     def _bland(self, state: _VertexState, k: int, sign: int) -> _VertexState:
@@ -360,16 +362,7 @@ class _Search:
         assert best is not None  # a sum of distances is bounded below
         kept = state.signs.copy()
         kept[state.rows[k]] = -sign
-        return self._state(_swapped(state, k, best[1]), kept)
-
-
-def _swapped(state: _VertexState, k: int, i: int) -> list[int]:
-    return [*state.rows[:k], i, *state.rows[k + 1 :]]
-
-
-def _multiplier(state: _VertexState, k: int) -> Fraction:
-    """λ_k."""
-    return dot(state.gradient, [line[k] for line in state.inverse])
+        return self._state(state.swapped(k, best[1]), kept)
 
 
 LARGEST = 1e100
@@ -412,17 +405,13 @@ def normalised(x: Floats, y: Floats) -> tuple[Floats, Floats]:
 
 def minimiser(u: Floats, y: Floats) -> tuple[Fraction, ...]:
     """An exact minimiser of Σ|y_i - u_i·β|: a rational vertex, on every table."""
-    return vertex(u, y, proposal(u, y))
-
-
-def proposal(u: Floats, y: Floats) -> Floats | None:
-    """A point near a minimiser, if floats find one: errors of theirs must not depend on the data."""
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return minimise(u, y).beta
-    except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-        return None
+            near = minimise(u, y).beta
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # errors of floats must not depend on the data
+        return vertex(u, y)
+    return vertex(u, y, near)
 
 
 def minimise(u: Floats, y: Floats) -> HampelFit:

@@ -75,7 +75,7 @@ def sampled(values: Any, codes: Any = None, people: int = 0) -> Sample:
 
 def designed(text: Any, data: Any, levels: Any) -> tuple[np.ndarray, np.ndarray, formulas.DesignColumns]:
     """X and y that a formula makes, as arrays, and what is public of X."""
-    x, y, public = formulas.designed(text, data, levels)
+    x, y, public = formulas.build_design(text, data, levels)
     lines = [column.table.field(column.name).floats() for column in (*x, y)]
     return np.column_stack(lines[:-1]), lines[-1], public
 

@@ -12,7 +12,7 @@ from uptack import progress
 from uptack.cli.main import main
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import Draft
+from uptack.regression.formulas.formula_designs import Draft
 from uptack.report.budget import divide
 from uptack.table import schema
 from uptack.table.opening import open_table
@@ -163,14 +163,14 @@ def test_products_of_found_levels_make_no_endless_table(monkeypatch):
     place = np.arange(4000)
     rows = {"a": (place % 40).astype(str), "b": (place // 40 % 40).astype(str), "y": place * 1.0}
     told = {"formula": "y ~ C(a):C(b)", "epsilon": 200, "delta": 1e-5, "adjacency": ut.ADD_REMOVE}
-    made = Draft.made
+    build = Draft.build
 
     def seen(draft, levels):
-        found = made(draft, levels)
+        found = build(draft, levels)
         assert len(found[2].names) <= 1000
         return found
 
-    monkeypatch.setattr(Draft, "made", seen)
+    monkeypatch.setattr(Draft, "build", seen)
     answer = ut.linear_regression(rows, **told)
     assert not answer
     assert len(str(answer)) < 1000

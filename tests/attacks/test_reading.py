@@ -160,7 +160,7 @@ def test_products_of_found_levels_are_counted_before_they_are_made(monkeypatch):
     rng = np.random.default_rng(0)
     rows = {"y": rng.normal(size=4000), **{c: np.array([f"{c}{i}" for i in rng.integers(0, 40, 4000)]) for c in "abc"}}
     for text in ("y ~ C(a):C(b):C(c)", "y ~ C(a)*C(b) - 1", "y ~ C(a) + C(a):C(c) + C(c):C(b)"):
-        draft = formula_designs.drafted(text, rows, None)
+        draft = formula_designs.draft_formula(text, rows, None)
         for sizes in ((2, 3, 4), (1, 2, 1), (0, 3, 1), (0, 0, 0)):
             found = {
                 c: CategoryLevels(tuple(range(n)), "own" if n == 4 else "first")

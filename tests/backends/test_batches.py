@@ -162,8 +162,8 @@ def every_row(columns):
 
 def test_what_is_computed_of_rows_is_what_it_is_in_memory(kept):
     """Overflows, roots and logarithms of what has none, gaps and infinities: row by row, to the last bit."""
-    x, y, public = formulas.designed(FORMULA, open_table(table()), LEVELS)
-    far, response, same = formulas.designed(FORMULA, kept, LEVELS)
+    x, y, public = formulas.build_design(FORMULA, open_table(table()), LEVELS)
+    far, response, same = formulas.build_design(FORMULA, kept, LEVELS)
     made = Columns([*far, response])
     wanted, found = every_row(Columns([*x, y])), every_row(made)
     assert (same, found.shape) == (public, (11, ROWS))

@@ -16,9 +16,10 @@ import uptack as ut
 from tests.helpers import designed
 from uptack.cli import main
 from uptack.noise import SeededEntropy
-from uptack.regression.formulas import drafted, elementary, margins, read
+from uptack.regression.formulas import draft_formula, elementary, read
 from uptack.regression.formulas.category_levels import CategoryLevels
-from uptack.regression.formulas.grammar import counted
+from uptack.regression.formulas.formula_designs import margins
+from uptack.regression.formulas.grammar import count_terms
 from uptack.table.engine import design
 
 CUTS = ["Fair", "Good", "Ideal"]
@@ -119,7 +120,7 @@ def test_a_formula_with_too_many_terms_is_not_worked_out(text, monkeypatch):
 )  # fmt: skip
 def test_terms_are_counted_from_above(text, terms):
     found = read(f"y ~ {text}")
-    most, _ = counted(DefaultFormulaParser().get_ast(f"y ~ {text}"))
+    most, _ = count_terms(DefaultFormulaParser().get_ast(f"y ~ {text}"))
     assert terms == len(found.terms) <= most <= 4096
 
 
@@ -143,7 +144,7 @@ def test_a_power_is_no_higher_than_its_terms(monkeypatch):
 
 
 def counted_terms(text):
-    return int(counted(DefaultFormulaParser().get_ast(text.removesuffix("**{}")))[0])
+    return int(count_terms(DefaultFormulaParser().get_ast(text.removesuffix("**{}")))[0])
 
 
 def test_products_of_categories_are_bounded_before_they_are_made():
@@ -244,8 +245,8 @@ def test_rows_of_found_levels_are_what_they_are_by_themselves():
         "own": [[0, 1, None, 0, 0, None], [1, 0, None, 0, 1, None], [0, 0, None, 1, 0, None]],
     }
     for others, wanted in cases.items():
-        draft = drafted("y ~ x - 1", {"y": np.zeros(6), "x": np.array(rows, object)}, {"x": ["a", "b"]})
-        x, _, _ = draft.made({"x": CategoryLevels(("a", "b"), others)})
+        draft = draft_formula("y ~ x - 1", {"y": np.zeros(6), "x": np.array(rows, object)}, {"x": ["a", "b"]})
+        x, _, _ = draft.build({"x": CategoryLevels(("a", "b"), others)})
         made = [column.table.field(column.name).floats() for column in x]
         assert np.array_equal(made, np.array(wanted, float), equal_nan=True)
     assert CategoryLevels(("(others)", "a"), "own").labels == ("(others)", "a", "((others))")
@@ -311,7 +312,7 @@ def test_batches_of_rows_become_what_all_rows_become(size):
     kept = {name: np.where(rng.random(n) < 0.2, rng.choice(ODD, n), rng.normal(size=n)) for name in "abc"}
     kept |= {"flag": rng.random(n) < 0.5, "y": rng.normal(size=n), "kind": rng.choice(["u", "v", "w"], n)}
     text, levels = "I(y + a) ~ log(a)*kind + a:b:c + a**3 + I(b**c) + exp(a/b):flag + log1p(flag)", {"kind": ["u", "v"]}
-    draft = drafted(text, kept, levels)
+    draft = draft_formula(text, kept, levels)
     plan = draft.to_design(draft.levels, len(draft.columns({}).names))
     lines = [kept[name].astype(float) for name in plan.reads if isinstance(name, str)]
     lines.append(np.where(kept["kind"] == "w", np.nan, kept["kind"] == "v"))

@@ -141,3 +141,17 @@ def test_a_session():
     session = ut.open({"y": Y, "a": X[:, 0], "b": X[:, 1], "c": X[:, 2]}, entropy=SeededEntropy(1))
     found = session.logistic_regression("y", "a", "b", "c", epsilon=2)
     assert np.abs((found.value - BETA) * STEP).max() < 0.3
+
+
+def test_a_formula_reads_classes_of_a_column_of_objects():
+    """Columns of texts are that in pandas 2, and any column with a text among its numbers."""
+    pytest.importorskip("formulaic")
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=6000)
+    sick = rng.random(6000) < 1 / (1 + np.exp(-x))
+    known = ut.logistic_regression(x[:, None], sick, epsilon=5, entropy=SeededEntropy(1))
+    for classes in (("no", "yes"), ("never", 2)):
+        column = pd.Series([classes[int(one)] for one in sick], dtype=object)
+        frame = pd.DataFrame({"x": x, "sick": column})
+        fit = ut.logistic_regression(frame, formula="sick ~ x", classes=classes, epsilon=5, entropy=SeededEntropy(1))
+        assert fit.value.tolist() == known.value.tolist()

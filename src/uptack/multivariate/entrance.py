@@ -71,18 +71,26 @@ def complete_rows(columns: Columns, missing: str, classes: bool = False) -> Samp
     return Sample.of(rows)
 
 
-def binary_columns(value: Any, columns: int) -> tuple[int, ...]:
-    """The numbers of the columns that are declared to be 0 or 1."""
-    given = [] if value is None else list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
-    for one in given:
-        if isinstance(one, str):
-            raise InvalidArgument(
-                "binary", "column numbers, because X has no column names", repr(one), "Pass a data frame to use names."
-            )
-    found = {checks.integer("binary", one, least=0) for one in given}
-    if found and max(found) >= columns:
-        raise InvalidArgument("binary", f"column numbers from 0 to {columns - 1}", max(found))
-    return tuple(sorted(found))
+def binary_columns(value: Any, columns: int, names: tuple[str, ...] = ()) -> tuple[int, ...]:
+    """The numbers of the columns that are declared to be 0 or 1, by numbers or by names.
+
+    >>> binary_columns(["sex", 0], 3, ("age", "dose", "sex"))
+    (0, 2)
+    """
+    declared = [] if value is None else list(value) if isinstance(value, list | tuple | range | np.ndarray) else [value]
+    for one in declared:
+        if isinstance(one, str) and not names:
+            must, fix = "column numbers, because X has no column names", "Pass a data frame to use names."
+            raise InvalidArgument("binary", must, repr(one), fix)
+        if isinstance(one, str) and one not in names:
+            raise InvalidArgument("binary", f"columns of X, {', '.join(map(repr, names))}", repr(one))
+        if isinstance(one, str) and names.count(one) > 1:
+            raise InvalidArgument("binary", "a number where several columns have one name", repr(one))
+    places = {names.index(x) if isinstance(x, str) else checks.integer("binary", x, least=0) for x in declared}
+    if places and max(places) >= columns:
+        must = f"column numbers from 0 to {columns - 1}{', or their names' if names else ''}"
+        raise InvalidArgument("binary", must, max(places))
+    return tuple(sorted(places))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from uptack.noise import SeededEntropy
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.coefficients import RegressionRelease
 from uptack.regression.formulas.category_levels import two_classes
-from uptack.regression.formulas.formula_designs import check_response, named
+from uptack.regression.formulas.formula_designs import check_response, frame_columns
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
@@ -108,7 +108,7 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _check_kinds(self, x: Any, y: Any) -> None:
         """Refuses columns of texts by their names: an error of NumPy's would show one of their rows."""
-        named(x, None)
+        frame_columns(x, None)
         check_response(y)
 
     def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
@@ -174,7 +174,7 @@ class BySums(PrivateLinearModel):
     delta: float = 0.0
 
     def _declared(self, x: Any) -> dict[str, Any]:
-        known = named(x, self.binary)
+        known = frame_columns(x, self.binary)
         return {} if known is None else {"binary": known[1]}
 
     def summary(self) -> str:
@@ -260,7 +260,7 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
     function = staticmethod(logistic_regression)
 
     def _check_kinds(self, x: Any, y: Any) -> None:
-        named(x, None)
+        frame_columns(x, None)
 
     def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
         return super()._checked(x, y, y_numeric=False)

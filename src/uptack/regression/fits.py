@@ -30,7 +30,7 @@ from uptack.multivariate.standardise import Frame
 from uptack.privacy import SUBSTITUTE
 from uptack.progress import steps
 from uptack.regression.coefficients import LinearErrors, RegressionRelease, coefficient_names
-from uptack.regression.formulas import FORMULA_DESIGN, DesignColumns, Draft, designed
+from uptack.regression.formulas.formula_designs import FORMULA_DESIGN, DesignColumns, Draft, build_design
 from uptack.regression.formulas.grammar import MOST
 from uptack.regression.losses import RegressionLoss
 from uptack.regression.solver import Fit, FitBudget, FitProblem, solve
@@ -132,9 +132,9 @@ def regress(
     """The fit of a loss, for `FitOptions`.
 
     **Theorem.** Without categories to be found it is that of `uptack.regression.solver`: ε, or (ε, δ). With some, a
-    tenth of ε finds their levels (`Draft.found`): with half of δ where the fit of all other columns uses the other
-    half, and else with all of it. Given the levels the fit is (9ε/10, δ/2)-private, or 9ε/10-private. By composition
-    the whole is (ε, δ)-private. All of it is written down on one account.
+    tenth of ε finds their levels (`Draft.find_levels`): with half of δ where the fit of all other columns uses the
+    other half, and else with all of it. Given the levels the fit is (9ε/10, δ/2)-private, or 9ε/10-private. By
+    composition the whole is (ε, δ)-private. All of it is written down on one account.
     """
     account = Account.open(
         name,
@@ -148,7 +148,7 @@ def regress(
         return _listed(loss, x, account, options)
     public = options.get("formula")
     if public is not None and not isinstance(public, DesignColumns):  # a group, in a session
-        x, y, public = designed(public, x, options.get("levels"), by=True)
+        x, y, public = build_design(public, x, options.get("levels"), by=True)
     design, response = read_design(x, y)
     public = public or DesignColumns((), binary_columns(options.get("binary"), len(design)), intercept=True)
     return fit(design, response, FitRequest.of(loss, public, account, options))
@@ -168,7 +168,7 @@ def _listed(
     if public_size and draft.size < request.least(wide, rest):
         return account.close(request.refusal(wide))
     account.begin()
-    levels, notes = draft.found(listing)
+    levels, notes = draft.find_levels(listing)
     if (wide := draft.width(levels)) > MOST:  # before there are names
         return account.close(request.refusal(wide, FEW))
     public = replace(draft.columns(levels), notes=notes)
@@ -176,7 +176,7 @@ def _listed(
     too_wide = draft.size < request.least(wide, rest) if public_size else wide > WIDEST
     if not wide or too_wide:  # before X is made
         return account.close(request.refusal(max(wide, 1), FEW))
-    x, y, _ = draft.made(levels)
+    x, y, _ = draft.build(levels)
     return fit(x, y, request)
 
 

@@ -14,7 +14,7 @@ from uptack.grouping import per_group
 from uptack.registry import release
 from uptack.registry.options import Grouping
 from uptack.regression.fits import FIT, FitOptions, regress
-from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_designs import enter_formula
 from uptack.regression.losses import RegressionLoss
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -78,7 +78,7 @@ class LinearOptions(FitOptions, Grouping, total=False):
     **FIT,
     by=per_group,
     also="regression",
-    enter=entered,
+    enter=enter_formula,
     examples=({}, {"fit_intercept": False}),
 )
 def linear_regression(

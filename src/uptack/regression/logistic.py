@@ -11,8 +11,8 @@ import numpy as np
 from uptack.exact import Rational
 from uptack.registry import release
 from uptack.regression.fits import FIT, FitOptions, regress
-from uptack.regression.formulas import DesignColumns, entered
-from uptack.regression.formulas.category_levels import labels_of, two_classes
+from uptack.regression.formulas.category_levels import code_classes, two_classes
+from uptack.regression.formulas.formula_designs import DesignColumns, enter_formula
 from uptack.regression.losses import RegressionLoss, ScatterMoments, logistic
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -52,21 +52,21 @@ class LogisticLoss(RegressionLoss):
         return np.asarray(np.clip(y, 0.0, 1.0) - logistic(eta), np.float64)
 
 
-def labelled(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def enter_classes(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
     classes = two_classes(given.get("classes", (0, 1)))
     by_formula = given.get("formula") is not None and not isinstance(given["formula"], DesignColumns)
-    (x, *others), rest = entered(arguments if arguments else (given.get("x"),), given, classes)
+    (x, *others), rest = enter_formula(arguments if arguments else (given.get("x"),), given, classes)
     rest = {k: v for k, v in rest.items() if k not in ("x", "y")} | {"classes": (0, 1)}
     if by_formula:
         return (x, *others), rest
     y = others[0] if others else given.get("y")
-    return (x, labels_of(y, classes), *others[1:]), rest
+    return (x, code_classes(y, classes), *others[1:]), rest
 
 
 @release(
     **FIT,
-    enter=labelled,
+    enter=enter_classes,
     examples=({}, {"fit_intercept": False}),
 )
 def logistic_regression(

@@ -11,7 +11,7 @@ import numpy as np
 from uptack.exact import Rational
 from uptack.registry import release
 from uptack.regression.fits import FIT, FitOptions, regress
-from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_designs import enter_formula
 from uptack.regression.losses import RegressionLoss, ScatterMoments, exponential
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -54,7 +54,7 @@ class PoissonLoss(RegressionLoss):
 
 @release(
     **FIT,
-    enter=entered,
+    enter=enter_formula,
     examples=({}, {"fit_intercept": False}),
 )
 def poisson_regression(

@@ -15,7 +15,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.registry import release
 from uptack.regression.fits import FIT, FitOptions, regress
-from uptack.regression.formulas import entered
+from uptack.regression.formulas.formula_designs import enter_formula
 from uptack.regression.losses import RegressionLoss, ScatterMoments
 from uptack.release import NoReply, Release
 from uptack.table.exact_sum import Floats
@@ -73,7 +73,7 @@ class CheckLoss(RegressionLoss):
 
 @release(
     **FIT,
-    enter=entered,
+    enter=enter_formula,
     examples=({}, {"quantile": 0.9}),
 )
 def quantile_regression(

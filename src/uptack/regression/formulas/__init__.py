@@ -9,31 +9,7 @@ declared, `delta=1e-6` finds those with enough rows privately, for a tenth of ε
 has one column per level but the first, or for all of them where the rest of the formula leaves room for it.
 """
 
-from uptack.regression.formulas.formula_designs import (
-    FORMULA_DESIGN,
-    DesignColumns,
-    Draft,
-    Named,
-    design_names,
-    designed,
-    drafted,
-    entered,
-    margins,
-    numbered,
-)
-from uptack.regression.formulas.grammar import Formula, read
+from uptack.regression.formulas.formula_designs import DesignColumns, build_design, draft_formula
+from uptack.regression.formulas.grammar import read
 
-__all__ = [
-    "FORMULA_DESIGN",
-    "DesignColumns",
-    "Draft",
-    "Formula",
-    "Named",
-    "design_names",
-    "designed",
-    "drafted",
-    "entered",
-    "margins",
-    "numbered",
-    "read",
-]
+__all__ = ["DesignColumns", "build_design", "draft_formula", "read"]

@@ -50,7 +50,7 @@ def two_classes(classes: Any) -> Classes:
     return given[0], given[1]
 
 
-def labels_of(y: Any, classes: Classes) -> Any:
+def code_classes(y: Any, classes: Classes) -> Any:
     """0 for rows of the first class, 1 for those of the second, NaN for others: each row by itself."""
     if isinstance(y, Column):
         return y.coded(*classes)
@@ -140,10 +140,10 @@ def find_levels(column: str, counts: Counts, kind: Kind, account: Account) -> tu
     noisy = noisy_integer(int(counts.units[unlisted].sum()), law, rest)
     own = noisy >= max(screen.cutoff, law.cutoff(IDLE))
     levels = CategoryLevels(values, "own" if own else "first")
-    return levels, _said(column, levels, account)
+    return levels, _note(column, levels, account)
 
 
-def _said(column: str, levels: CategoryLevels, account: Account) -> str:
+def _note(column: str, levels: CategoryLevels, account: Account) -> str:
     price = f"ε = {float(account.epsilon):.3g}, δ = {float(account.delta):.3g} of the whole"
     which = ", ".join(label(one) for one in levels.labels) or "none"
     rest = "" if levels.others == "own" or not levels.values else f"; other values count as {label(levels.values[0])}"

@@ -13,8 +13,9 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.errors import InvalidArgument
+from uptack.multivariate.entrance import binary_columns
 from uptack.regression.formulas.category_levels import CategoryLevels, Classes, declared_levels, find_levels
-from uptack.regression.formulas.grammar import FEWER, MOST, Formula, FormulaFactor, known, read
+from uptack.regression.formulas.grammar import FEWER, MOST, Formula, FormulaFactor, lookup, read
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Category, Column, Columns, Read, RowDesign, Table
@@ -27,7 +28,7 @@ from uptack.table.values.kinds import NUMERIC, Kind, canonical, labelled
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class NamedTable:
     """A table, the levels that types of its columns list, and its texts that may be categories of any type."""
 
     table: Table
@@ -35,12 +36,12 @@ class Named:
     categorical: frozenset[str]
 
 
-def of_data(data: Any) -> Named:
+def table_of(data: Any) -> NamedTable:
     """A table as it is, or that of the columns of a frame or a mapping."""
-    if isinstance(data, Named):
+    if isinstance(data, NamedTable):
         return data
     if hasattr(type(data), "design"):
-        return Named(data, {}, frozenset())
+        return NamedTable(data, {}, frozenset())
     columns = list(data.items()) if isinstance(data, Mapping) else entrance.frame(data)
     if columns is None:
         raise InvalidArgument("X", "a data frame, or columns by name, if there is a formula", checks.outline(data))
@@ -48,7 +49,7 @@ def of_data(data: Any) -> Named:
     if len({one.size for one in fields.values()}) > 1:
         raise InvalidArgument("X", "columns of equal length", "columns of different lengths")
     enums = {str(name): tuple(part.dtype.categories) for name, part in columns if _is_enum(part)}
-    return Named(MemoryTable.of(fields), enums, frozenset(name for name, one in fields.items() if one.categories))
+    return NamedTable(MemoryTable.of(fields), enums, frozenset(name for name, one in fields.items() if one.categories))
 
 
 def _is_enum(column: Any) -> bool:
@@ -76,39 +77,23 @@ def margins(formula: Formula, categories: frozenset[str]) -> list[Margin]:
         sets = [frozenset(s) for k in range(len(several) + 1) for s in combinations(several, k)]
         new = [s for s in sets if (frozenset(plain), s) not in seen]
         seen.update((frozenset(plain), s) for s in sets)
-        found += [(plain, {f: one[f] for f in several if f in one}) for one in _merged(new)]
+        found += [(plain, {f: one[f] for f in several if f in one}) for one in _merge_sets(new)]
     return found
 
 
-def _merged(sets: Iterable[frozenset[FormulaFactor]]) -> list[dict[FormulaFactor, bool]]:
-    left = {_key(one): (place, one) for place, one in enumerate(dict.fromkeys(some, False) for some in sets)}
-    factors = {factor for _, one in left.values() for factor in one}
+def _merge_sets(sets: Iterable[frozenset[FormulaFactor]]) -> list[dict[FormulaFactor, bool]]:
+    """Sets of categories without their first levels; of two that differ by one category, one with all its levels."""
+    left = {frozenset((factor, False) for factor in some): place for place, some in enumerate(sets)}
+    factors = {factor for one in left for factor, _ in one}
     for place in count(len(left)):
-        pair = _apart_by_one(left, factors)
-        if pair is None:
+        pairs = ((one, [f for f in factors if (f, False) not in one and one | {(f, False)} in left]) for one in left)
+        one, more = next((pair for pair in pairs if pair[1]), (frozenset(), []))
+        if not more:
             break
-        short, factor = pair
-        del left[_key(short)], left[_key({**short, factor: False})]
-        left[_key({**short, factor: True})] = place, {**short, factor: True}
-    return [one for _, one in left.values()]
-
-
-Key = frozenset[tuple[FormulaFactor, bool]]
-
-
-def _key(one: dict[FormulaFactor, bool]) -> Key:
-    return frozenset(one.items())
-
-
-def _apart_by_one(
-    left: Mapping[Key, tuple[int, dict[FormulaFactor, bool]]], factors: Iterable[FormulaFactor]
-) -> tuple[dict[FormulaFactor, bool], FormulaFactor] | None:
-    """The first set, and what the first has more of those with one category more. Sets may be thousands: a look-up."""
-    for key, (_, one) in left.items():
-        more = [(left[larger][0], f) for f in factors if f not in one and (larger := key | {(f, False)}) in left]
-        if more:
-            return one, min(more, key=lambda pair: pair[0])[1]
-    return None
+        factor = min(more, key=lambda f: left[one | {(f, False)}])
+        del left[one], left[one | {(factor, False)}]
+        left[one | {(factor, True)}] = place
+    return [dict(one) for one in left]
 
 
 def named_columns(
@@ -172,7 +157,7 @@ def dummy(place: Floats, level: int) -> Floats:
     return np.where(np.isnan(place), np.nan, place == level)
 
 
-def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
+def frame_columns(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None:
     """The names of the columns of a frame, and the numbers of those that are 0 or 1; None of what has no names.
 
     0 or 1 are columns of truth values, by their types, and those that are declared, by names or by numbers. A column of
@@ -184,38 +169,12 @@ def named(x: Any, binary: Any) -> tuple[tuple[str, ...], tuple[int, ...]] | None
     kinds = [field(f"X[{name!r}]", part).kind for name, part in entrance.frame(x) or ()]
     for name, kind in zip(names, kinds, strict=True):
         if kind == "text":
-            fix = f'A formula makes dummies of categories: formula="y ~ {_written(name)}", levels={{{name!r}: [...]}}. '
+            written = name if name.isidentifier() else f"`{name}`"
+            fix = f'A formula makes dummies of categories: formula="y ~ {written}", levels={{{name!r}: [...]}}. '
             fix += "Convert texts that hold numbers first."
             raise InvalidArgument(f"X[{name!r}]", "a column of numbers", "a column of texts or categories", fix)
     flags = {place for place, kind in enumerate(kinds) if kind == "boolean"}
-    return names, tuple(sorted(flags | {*numbered(binary, names)}))
-
-
-def _written(name: str) -> str:
-    """A name as it is written in a formula."""
-    return name if name.isidentifier() else f"`{name}`"
-
-
-def numbered(binary: Any, names: Sequence[str]) -> tuple[int, ...]:
-    """The numbers of columns that are given by names or by numbers.
-
-    >>> numbered(["sex", 0], ("age", "dose", "sex"))
-    (0, 2)
-    """
-    given = (
-        [] if binary is None else list(binary) if isinstance(binary, list | tuple | range | np.ndarray) else [binary]
-    )
-    found = set()
-    for one in given:
-        if isinstance(one, str) and one not in names:
-            raise InvalidArgument("binary", f"columns of X, {', '.join(map(repr, names))}", repr(one))
-        if isinstance(one, str) and names.count(one) > 1:
-            raise InvalidArgument("binary", "a number where several columns have one name", repr(one))
-        found.add(names.index(one) if isinstance(one, str) else checks.integer("binary", one, least=0))
-    if found and max(found) >= len(names):
-        must = f"column numbers from 0 to {len(names) - 1}, or their names"
-        raise InvalidArgument("binary", must, max(found))
-    return tuple(sorted(found))
+    return names, tuple(sorted(flags | {*binary_columns(binary, len(names), names)}))
 
 
 def check_response(y: Any) -> None:
@@ -292,10 +251,10 @@ class Draft:
         parts = (several for _, several in margins(self.formula, frozenset(levels)))
         return sum(math.prod(max(sizes[f.column] - (not full), 0) for f, full in part.items()) for part in parts)
 
-    def found(self, account: Account) -> tuple[dict[str, CategoryLevels], tuple[str, ...]]:
+    def find_levels(self, account: Account) -> tuple[dict[str, CategoryLevels], tuple[str, ...]]:
         """The levels of open categories, found privately, each for an equal part of the account; and notes on them.
 
-        **Theorem.** Finding them is private for the ε and δ of the account, by composition of `levels.found`. Given the
+        **Theorem.** Finding them is private for the ε and δ of the account, by composition of `find_levels`. Given the
         levels, X and y are made row by row. So what is (ε', 0)-private for the rows of X and y is so for those of the
         table, and after the search for levels the total is (ε + ε', δ). The number of columns and their names depend on
         the levels that were found, and on nothing else.
@@ -306,7 +265,7 @@ class Draft:
         bought = {one.name: find_levels(one.name, self.table.counts([one]), one.kind, each) for one in columns}
         return {name: one for name, (one, _) in bought.items()}, tuple(note for _, note in bought.values())
 
-    def made(self, found: Mapping[str, CategoryLevels]) -> tuple[Columns, Column, DesignColumns]:
+    def build(self, found: Mapping[str, CategoryLevels]) -> tuple[Columns, Column, DesignColumns]:
         """X and y, and what is public of X."""
         public = self.columns(found)
         x, y = self.table.design(self.to_design({**self.levels, **found}, len(public.names)))
@@ -334,14 +293,14 @@ class Draft:
     def _of_texts(self) -> bool:
         """Whether the response is one of two classes, in a column of texts."""
         column = self.formula.response.column
-        return self.classes is not None and bool(column) and self.table.kinds[column] == "text"
+        return self.classes is not None and bool(column) and self.table.kinds[column] in ("text", "any")
 
     def _coded(self) -> tuple[Category, int]:
         """A response of texts as a category, and the number of its second class."""
         assert self.classes is not None
-        texts = [one for one in map(canonical, self.classes) if isinstance(one, str)]
-        second = int(canonical(self.classes[1]) not in texts[:1])
-        return Category(self.formula.response.column, tuple(texts), "missing"), second
+        column, (first, second) = self.formula.response.column, map(canonical, self.classes)
+        texts = [one for one in (first, second) if isinstance(one, str) or self.table.kinds[column] == "any"]
+        return Category(column, tuple(texts), "missing"), int(second not in texts[:1])
 
     def _category(self, name: str, levels: CategoryLevels) -> Category:
         return Category(name, tuple(labelled(map(canonical, levels.values), self.table.kinds[name])), levels.others)
@@ -364,13 +323,13 @@ class Draft:
         return found
 
 
-def drafted(text: object, data: Any, levels: Any) -> Draft:
+def draft_formula(text: object, data: Any, levels: Any) -> Draft:
     """A formula on a table, with the levels that are declared. Looks at names, kinds and levels only."""
-    formula, found = read(text), of_data(data)
+    formula, found = read(text), table_of(data)
     if not isinstance(levels, Mapping | None):
         raise InvalidArgument("levels", "levels by column, as in {'cut': ['Fair', 'Good']}", checks.outline(levels))
     declared = {**found.levels, **(levels or {})}
-    kinds = {name: known(found.table.kinds, name) for name in formula.columns}
+    kinds = {name: lookup(found.table.kinds, name) for name in formula.columns}
     several = {name for name, kind in kinds.items() if name in declared or kind == "text"}
     truths = {name: (False, True) for name in formula.categories if kinds[name] == "boolean"}
     declared = truths | declared  # which their type lists
@@ -403,22 +362,22 @@ def _check_kinds(names: Iterable[str], kinds: Mapping[str, Kind], fix: str = "C(
             raise InvalidArgument("formula", "one of numeric and categorical columns", f"{name!r} of type {kind}", how)
 
 
-def designed(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Columns, Column, DesignColumns]:
+def build_design(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Columns, Column, DesignColumns]:
     """X and y, and what is public of X, where all levels are declared: so `by` groups."""
-    draft = drafted(text, data, levels)
-    _check_closed(draft, found=False, by=by, told=levels)
-    return draft.made({})
+    draft = draft_formula(text, data, levels)
+    _check_levels(draft, found=False, by=by, told=levels)
+    return draft.build({})
 
 
 def design_names(text: object, kinds: Mapping[str, Any], levels: Any) -> tuple[str, ...]:
     """The names of the columns of X, where all levels are declared. Looks at no data."""
     table = UnreadTable({name: kinds[name] for name in read(text).columns}, {}, ROW, 0)
-    draft = drafted(text, table, levels)
-    _check_closed(draft, found=False, told=levels)
+    draft = draft_formula(text, table, levels)
+    _check_levels(draft, found=False, told=levels)
     return draft.columns({}).names
 
 
-def _check_closed(draft: Draft, found: bool, by: bool = False, told: Any = None) -> None:
+def _check_levels(draft: Draft, found: bool, by: bool = False, told: Any = None) -> None:
     """Refuses categories without levels, where these are not to be found."""
     if draft.open and not (found and not by):
         name = draft.open[0]
@@ -430,7 +389,7 @@ def _check_closed(draft: Draft, found: bool, by: bool = False, told: Any = None)
         raise InvalidArgument("levels", must, got, f"{fix} They are not read off the rows.")
 
 
-def entered(
+def enter_formula(
     arguments: tuple[Any, ...], given: dict[str, Any], classes: Classes | None = None
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """A call with a formula as one with X and y. `formula` is then what is public of X, also of a frame without one.
@@ -448,19 +407,19 @@ def entered(
             raise InvalidArgument("y", "given without a formula", "nothing", fix)
         if classes is None:
             check_response(y)
-        known = None if given.get("formula") else named(x, given.get("binary"))
+        known = None if given.get("formula") else frame_columns(x, given.get("binary"))
         return arguments, given if known is None else {**given, "formula": DesignColumns(*known, intercept=True)}
     if y is not None:
         raise InvalidArgument("y", "left out with a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
         raise InvalidArgument("binary", "left out with a formula", "some", "Dummies are declared by it.")
-    draft = replace(drafted(given["formula"], x, given.get("levels")), classes=classes)
+    draft = replace(draft_formula(given["formula"], x, given.get("levels")), classes=classes)
     _check_kinds([] if classes else draft.formula.response.columns, draft.table.kinds, CLASSES)
-    _check_closed(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
+    _check_levels(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
     if draft.open:
         return (draft,), {**rest, "formula": draft.formula}
-    design, response, public = draft.made({})
+    design, response, public = draft.build({})
     return (design, response), {**rest, "formula": public}
 
 
@@ -493,7 +452,9 @@ class FormulaReads(Reads):
         found = self._by_formula(names, given, kinds, allowed)
         if found.get("formula") is None:
             if "binary" in allowed and names:
-                found |= _binary(names[1:], kinds, found.get("binary"))
+                declared = binary_columns(found.get("binary"), len(names) - 1, names[1:])
+                flags = {*declared, *(place for place, name in enumerate(names[1:]) if kinds.get(name) == "boolean")}
+                found |= {"binary": tuple(sorted(flags))} if flags else {}
             return found
         listed = found.get("levels")
         if isinstance(listed, Mapping | None) and (public := _levels(read(found["formula"]), levels)):
@@ -513,12 +474,6 @@ class FormulaReads(Reads):
         if given.get("formula") is not None or not several:
             return dict(given)
         return {**given, "formula": Formula.of(names[0], names[1:])}
-
-
-def _binary(names: Names, kinds: Mapping[str, str], told: Any) -> dict[str, Any]:
-    """The numbers of the predictors that are 0 or 1: columns of truth values, and those that are said to be."""
-    found = {*numbered(told, names), *(place for place, n in enumerate(names) if kinds.get(n) == "boolean")}
-    return {"binary": tuple(sorted(found))} if found else {}
 
 
 def _levels(formula: Formula, levels: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:

@@ -17,7 +17,7 @@ import difflib
 import keyword
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,16 +58,16 @@ def unescape_name(name: str) -> str:
     return bytes.fromhex(digits).decode("utf-8", "surrogatepass") if digits != name else name
 
 
-def shown(text: str) -> str:
+def readable(text: str) -> str:
     """A text with all names as they are written: in backticks where they are no words of Python's.
 
-    >>> shown(escape_names("log(`a b`) + `x`"))
+    >>> readable(escape_names("log(`a b`) + `x`"))
     'log(`a b`) + x'
     """
-    return MARKED.sub(_written, text)
+    return MARKED.sub(_quoted, text)
 
 
-def _written(found: re.Match[str]) -> str:
+def _quoted(found: re.Match[str]) -> str:
     name = unescape_name(found[0])
     return name if name.isidentifier() and not keyword.iskeyword(name) else f"`{name}`"
 
@@ -87,65 +87,20 @@ INSTEAD = {
 """What to write in place of functions that formulaic, patsy or R have."""
 
 
-def refuse_call(name: str, allowed: str) -> InvalidArgument:
-    """A function that is not one of single rows, by its name."""
-    return InvalidArgument(
-        "formula", "made of functions that use one row at a time", repr(name), INSTEAD.get(name, allowed)
-    )
-
-
-def refuse_part(tree: ast.AST, text: str, allowed: str) -> InvalidArgument:
-    """A part of an expression that is none of the operators that there are."""
-    fix = allowed
-    if isinstance(tree, ast.Compare | ast.BoolOp) or (isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)):
-        fix = "Add a column of truth values to the data, and name it here."
-    elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitXor):
-        fix = "Write powers with **, as in I(x**2)."
-    return InvalidArgument("formula", "made of functions that use one row at a time", repr(text), fix)
-
-
-def refuse_category(text: str) -> InvalidArgument:
-    """C() of something else than a column."""
-    return InvalidArgument("formula", "a formula with one column in each C()", text, FIRST)
-
-
-def refuse_shape(text: object, found: Any, said: str = "") -> InvalidArgument:
+def refuse_shape(text: object, formula: Any, said: str = "") -> InvalidArgument:
     """A formula that has not one response and some predictors. `said` is what formulaic says of its syntax."""
-    return InvalidArgument("formula", SHAPE, checks.describe(text), f"{said} {_reason(text, found)}".strip())
-
-
-def syntax(error: Exception) -> str:
-    """What formulaic says of the syntax of a text, without the text."""
-    return str(error).partition("\n")[0] if type(error).__name__ == "FormulaSyntaxError" else ""
-
-
-def _reason(text: object, found: Any) -> str:
-    """What is missing, or too much."""
-    if found is None:
+    fix = "Add a predictor. For a response alone use mean, median or proportion."
+    sides = getattr(formula, "lhs", None)
+    if formula is None:
         dot = isinstance(text, str) and text.replace(" ", "").endswith(("~.", "+."))
-        return "Name all columns instead of the dot." if dot else ""
-    sides = getattr(found, "lhs", None)
-    if sides is None:
-        return "Put the response before ~."
-    if len(list(sides)) != 1 or len(next(iter(sides)).factors) != 1:
-        return "There must be one response: a column, or a function of columns in I()."
-    if not all(hasattr(term, "factors") for term in found.rhs):
-        return "'|' is not supported: join all predictors with +."
-    return "Add a predictor. For a response alone use mean, median or proportion."
-
-
-def refuse_response(name: str) -> InvalidArgument:
-    """C() of the response."""
-    fix = "For two classes use logistic_regression, with the column itself as the response and classes=('no', 'yes')."
-    return InvalidArgument("formula", "a formula with a numeric response", f"C({name})", fix)
-
-
-def refuse_column(name: str, columns: Iterable[str]) -> InvalidArgument:
-    """A column that does not exist."""
-    names = list(columns)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"The columns are {', '.join(map(repr, names))}."
-    return InvalidArgument("formula", "made of columns of the table", repr(name), fix)
+        fix = "Name all columns instead of the dot." if dot else ""
+    elif sides is None:
+        fix = "Put the response before ~."
+    elif len(list(sides)) != 1 or len(next(iter(sides)).factors) != 1:
+        fix = "There must be one response: a column, or a function of columns in I()."
+    elif not all(hasattr(term, "factors") for term in formula.rhs):
+        fix = "'|' is not supported: join all predictors with +."
+    return InvalidArgument("formula", SHAPE, checks.describe(text), f"{said} {fix}".strip())
 
 
 T = TypeVar("T")
@@ -192,7 +147,7 @@ class FormulaFactor:
     def numbers(self, table: Mapping[str, Floats], rows: int) -> Floats:
         """Its value in every one of so many rows."""
         if self.column:
-            return known(table, self.column)
+            return lookup(table, self.column)
         with np.errstate(all="ignore"):
             return np.asarray(np.broadcast_to(_value(_tree(self.text), table), rows), np.float64)
 
@@ -240,61 +195,64 @@ def read(text: object) -> Formula:
     """
     if isinstance(text, Formula):
         return text
-    formula = _parsed(text)
+    formula = _parse(text)
     (response,) = formula.lhs
     terms = [tuple(_factor(part) for part in term.factors) for term in formula.rhs]
     products = tuple(term for term in terms if term != (FormulaFactor("1"),))
     (target,) = (_factor(part) for part in response.factors)
     if target.category:
-        raise refuse_response(target.column)
+        fix = "For two classes use logistic_regression with the column itself and classes=('no', 'yes')."
+        raise InvalidArgument("formula", "a formula with a numeric response", f"C({target.column})", fix)
     if not products:
         raise refuse_shape(text, formula)
     if (target,) in products:
         raise InvalidArgument("formula", "a formula whose predictors do not include the response", repr(target.text))
-    found = Formula(target, products, len(products) < len(terms))
-    if not found.columns:
+    whole = Formula(target, products, len(products) < len(terms))
+    if not whole.columns:
         raise InvalidArgument("formula", "of columns", checks.describe(text))
-    return found
+    return whole
 
 
-def _parsed(text: object) -> Any:
+def _parse(text: object) -> Any:
     """What formulaic makes of it: one response, and terms. A formula whose terms are too many is not worked out."""
-    found: Any = None
+    formula: Any = None
     said = ""
     try:
         if isinstance(text, str) and len(text) > LONGEST:
             raise InvalidArgument("formula", f"of at most {LONGEST:,} characters", f"{len(text):,}")
         from formulaic import Formula as Parsed
 
-        found = Parsed(_shortened(escape_names(text))) if isinstance(text, str) else None
-        sound = len(list(found.lhs)) == 1 == len(next(iter(found.lhs)).factors) and all(t.factors for t in found.rhs)
+        formula = Parsed(_lower_powers(escape_names(text))) if isinstance(text, str) else None
+        sides = list(formula.lhs)
+        sound = len(sides) == 1 == len(sides[0].factors) and all(term.factors for term in formula.rhs)
     except InvalidArgument:
         raise
     except ImportError:
         raise ImportError('formulas need formulaic: pip install "uptack[formula]"') from None
     except Exception as error:  # of the text alone: no row is known here
-        sound, said = False, shown(syntax(error))
+        syntax = type(error).__name__ == "FormulaSyntaxError"
+        sound, said = False, readable(str(error).partition("\n")[0]) if syntax else ""
     if not sound:
-        raise refuse_shape(text, found, said)
-    return found
+        raise refuse_shape(text, formula, said)
+    return formula
 
 
-def _shortened(text: str) -> str:
+def _lower_powers(text: str) -> str:
     """The formula with no higher powers than it needs. One with too many terms is refused."""
     from formulaic.parser import DefaultFormulaParser
 
     tree = DefaultFormulaParser().get_ast(text)
-    terms, powers = counted(tree)
+    terms, powers = count_terms(tree)
     if not terms <= MOST:
         must = f"of at most {MOST:,} terms of {DEEPEST} columns, with few powers, whole numbers up to {HIGHEST}"
         raise InvalidArgument("formula", must, checks.describe(text), FEWER)
-    known = [pair for pair in powers if pair[0].source == text]  # whose places in the text are
-    for written, power in sorted(known, key=lambda pair: -pair[0].source_start):
+    placed = [pair for pair in powers if pair[0].source == text]
+    for written, power in sorted(placed, key=lambda pair: -pair[0].source_start):
         text = text[: written.source_start] + str(power) + text[written.source_end + 1 :]
     return text
 
 
-def counted(tree: Any) -> tuple[float, list[tuple[Any, int]]]:
+def count_terms(tree: Any) -> tuple[float, list[tuple[Any, int]]]:
     """How many terms a formula has at most, from its syntax alone, and how high each of its powers need be.
 
     With a and b terms on either side a + b, a - b and a/b have up to a + b, a:b has a·b, a*b has a + b + a·b, and a**k
@@ -306,53 +264,39 @@ def counted(tree: Any) -> tuple[float, list[tuple[Any, int]]]:
     while waiting:
         order.append(node := waiting.pop())
         waiting += getattr(node, "args", ())
-    found: dict[int, tuple[float, float]] = {}
+    size: tuple[float, float]
+    sizes: dict[int, tuple[float, float]] = {}  # how many terms, and how many columns one is a product of
     powers: list[tuple[Any, int]] = []
     work: float = 0
     for node in reversed(order):  # parts come before what is made of them
-        parts = [found[id(part)] for part in getattr(node, "args", ())]
+        parts = [sizes[id(part)] for part in getattr(node, "args", ())]
+        counts, widths = [terms for terms, _ in parts], [width for _, width in parts]
+        both, product = max(sum(counts), 1), math.prod(counts)
         symbol = node.operator.symbol if hasattr(node, "operator") else ""
         if symbol in ("**", "^"):
-            (terms, width), power = parts[0], _exponent(node.args[1])
-            if power > HIGHEST or terms > MOST:
+            power = str(node.args[1])
+            if not power.isdecimal() or int(power) > HIGHEST or counts[0] > MOST:
                 return math.inf, []
-            powers.append((node.args[1], int(min(power, terms))))
-            work += terms ** powers[-1][1]
-            made = _power(terms, power), width * powers[-1][1]
+            terms = int(counts[0])
+            needed = min(int(power), terms)
+            powers.append((node.args[1], needed))
+            work += counts[0] ** needed
+            size = sum(math.comb(terms, k) for k in range(1, int(power) + 1)), widths[0] * needed
+        elif symbol in (":", "*"):
+            size = product + both * (symbol == "*"), sum(widths)
+        elif symbol in ("/", "%in%"):  # in a/b a term is a product of all terms of a and one of b
+            size = both, sum(terms * width for terms, width in parts)
         else:
-            made = _combined(symbol, [terms for terms, _ in parts]), _widest(symbol, parts)
-        found[id(node)] = made
-    small = work <= WORK and all(width <= DEEPEST for _, width in found.values())
-    return found[id(tree)][0] if small else math.inf, powers
-
-
-def _combined(symbol: str, terms: Sequence[float]) -> float:
-    both = math.prod(terms) if symbol in (":", "*") else 0
-    return both if symbol == ":" else max(sum(terms), 1) + both
-
-
-def _widest(symbol: str, parts: Sequence[tuple[float, float]]) -> float:
-    """How many columns a term is a product of, at most: in a/b, all terms of a and one of b."""
-    if symbol in ("/", "%in%"):
-        return sum(terms * width for terms, width in parts)
-    widths = [width for _, width in parts]
-    return sum(widths) if symbol in (":", "*") else max(widths, default=1)
-
-
-def _exponent(written: Any) -> float:
-    """A power; infinite where it is no whole number."""
-    return int(str(written)) if str(written).isdecimal() else math.inf
-
-
-def _power(terms: float, power: float) -> float:
-    """How many products of up to so many different terms there are."""
-    return sum(math.comb(int(terms), k) for k in range(1, int(power) + 1))
+            size = both, max(widths, default=1)
+        sizes[id(node)] = size
+    small = work <= WORK and all(width <= DEEPEST for _, width in sizes.values())
+    return sizes[id(tree)][0] if small else math.inf, powers
 
 
 def _factor(part: Any) -> FormulaFactor:
     if part.eval_method.value == "lookup":
         return FormulaFactor(name := unescape_name(part.expr), name)
-    text = shown(part.expr)
+    text = readable(part.expr)
     try:
         tree = _tree(text)
     except SyntaxError:
@@ -362,7 +306,7 @@ def _factor(part: Any) -> FormulaFactor:
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == CATEGORY:
         if len(tree.args) == 1 and isinstance(tree.args[0], ast.Name) and not tree.keywords:
             return FormulaFactor(text, unescape_name(tree.args[0].id), category=True)
-        raise refuse_category(text)
+        raise InvalidArgument("formula", "a formula with one column in each C()", text, FIRST)
     _check(tree, text)
     return FormulaFactor(text)
 
@@ -386,11 +330,22 @@ def _check(tree: ast.AST, text: str, depth: int = 0) -> None:
     elif isinstance(tree, ast.UnaryOp) and type(tree.op) in OPERATORS:
         parts = (tree.operand,)
     if not parts:
-        if isinstance(tree, ast.Call):
-            raise refuse_call(shown(_function(tree)), ALLOWED)
-        raise refuse_part(tree, text, ALLOWED)
+        raise _refuse_part(tree, text)
     for part in parts:
         _check(part, text, depth + 1)
+
+
+def _refuse_part(tree: ast.AST, text: str) -> InvalidArgument:
+    """A part of an expression that is no function or operator of single rows."""
+    got, fix = text, ALLOWED
+    if isinstance(tree, ast.Call):
+        got = readable(_function(tree))
+        fix = INSTEAD.get(got, ALLOWED)
+    elif isinstance(tree, ast.Compare | ast.BoolOp) or (isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not)):
+        fix = "Add a column of truth values to the data, and name it here."
+    elif isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitXor):
+        fix = "Write powers with **, as in I(x**2)."
+    return InvalidArgument("formula", "made of functions that use one row at a time", repr(got), fix)
 
 
 def _function(tree: ast.Call) -> str:
@@ -408,7 +363,7 @@ def _value(tree: ast.AST, table: Mapping[str, Floats]) -> Any:
     if isinstance(tree, ast.Constant):
         return number(tree.value)
     if isinstance(tree, ast.Name):
-        return known(table, unescape_name(tree.id))
+        return lookup(table, unescape_name(tree.id))
     if isinstance(tree, ast.Call):
         return FUNCTIONS[_function(tree)](_value(tree.args[0], table))
     if isinstance(tree, ast.BinOp):
@@ -417,8 +372,11 @@ def _value(tree: ast.AST, table: Mapping[str, Floats]) -> Any:
     return OPERATORS[type(tree.op)](_value(tree.operand, table))
 
 
-def known(columns: Mapping[str, T], name: str) -> T:
-    """What there is of a column, by its name."""
+def lookup(columns: Mapping[str, T], name: str) -> T:
+    """The entry of a column, by its name."""
     if name not in columns:
-        raise refuse_column(name, columns)
+        near = difflib.get_close_matches(name, names := list(columns), n=3, cutoff=0.5)
+        did_you_mean = f"Did you mean {' or '.join(map(repr, near))}?"
+        fix = did_you_mean if near else f"The columns are {', '.join(map(repr, names))}."
+        raise InvalidArgument("formula", "made of columns of the table", repr(name), fix)
     return columns[name]

@@ -79,7 +79,7 @@ def test_noise_alone_is_hardly_ever_taken_for_a_direction(p):
 def test_more_rows_than_advised_get_a_plan_too():
     for epsilon, columns, leading in ((0.1, 12, True), (1, 30, False), (5, 30, True), (5, 6, True)):
         request = FitRequest(LogisticLoss(), DesignColumns((), (), leading), "error", Account.open("plan", epsilon))
-        assert (least := request.least(columns, request.account)) < request.advice(columns).n < 1.3 * least
+        assert (least := request.least(columns, request.account)) < request.refusal(columns).advice.n < 1.3 * least
 
 
 def line(seed):

@@ -10,22 +10,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from uptack import checks
-from uptack.errors import InvalidArgument, NoReplyError
+from uptack.errors import InvalidArgument
 from uptack.kernels.kernel import Floats, Kernel
 from uptack.kernels.machine_function import KernelMachine
 from uptack.kernels.machine_minimisers import Penalty
 from uptack.kernels.machine_release import kernel_machine
-from uptack.noise import SeededEntropy
-from uptack.privacy import SUBSTITUTE, Adjacency
+from uptack.privacy import Adjacency
+from uptack.regression.estimators import OWN, PrivateEstimator
 from uptack.release import NoReply, Release
 
 
-class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
+class PrivateKernelMachine(PrivateEstimator):
     """The part that both estimators share: fit by a release, predict from the released function.
 
     After `fit`: `privacy_` (what the fit cost) and `release_`, an `uptack.Release` whose `value` is the function, or an
@@ -33,7 +33,6 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
     `uptack.SUBSTITUTE`. An integer `random_state` is for tests: the result is then not private.
     """
 
-    on_no_reply = "raise"
     release_: Release[KernelMachine] | NoReply
 
     def _read(self, x: ArrayLike, y: ArrayLike, person: Any, **how: Any) -> tuple[Floats, NDArray[Any]]:
@@ -43,25 +42,16 @@ class PrivateKernelMachine(BaseEstimator):  # type: ignore[misc]
             return read
         return validate_data(self, x, dtype=np.float64, ensure_all_finite=False), np.asarray(y)
 
-    def _fit(self, x: Floats, y: Any, person: Any, **more: Any) -> None:
-        whose = {} if person is None else {"person": person}
-        names = ("epsilon", "delta", "loss", "kernel", "bandwidth", "regularization", "frequencies", "rows_per_person")
-        options = {name: getattr(self, name) for name in names} | {"adjacency": self.adjacency or SUBSTITUTE}
-        entropy = None if self.random_state is None else SeededEntropy(self.random_state)
-        self.release_ = kernel_machine(x, y, entropy=entropy, **options, **more, **whose)
-        self.privacy_ = self.release_.privacy
-        if not self.release_ and self.on_no_reply == "raise":
-            raise NoReplyError(self.release_)
+    def _fit_machine(self, x: Floats, y: Any, person: Any) -> Self:
+        own = (*OWN, "classes")
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in own}
+        self._fit(kernel_machine, x, y, person, **options)
+        return self
 
     def _values(self, x: ArrayLike) -> Floats:
         check_is_fitted(self, "release_")
         where = validate_data(self, x, dtype=np.float64, reset=False)
         return self.release_.value.at(where) if self.release_ else np.full(len(where), np.nan)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -107,8 +97,7 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
             raise InvalidArgument("y", "of two classes", f"{len(self.classes_)} class(es)", fix)
         if not np.isin(labels, self.classes_).all():
             raise InvalidArgument("y", "one of classes in every row", "others")
-        self._fit(x, np.where(labels == self.classes_[1], 1.0, -1.0), person)
-        return self
+        return self._fit_machine(x, np.where(labels == self.classes_[1], 1.0, -1.0), person)
 
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
         """The private function, above 0 for `classes_[1]`. A point always has the same value."""
@@ -162,8 +151,7 @@ class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[mis
             checks.choice("loss", self.loss, ("huber", "insensitive"))
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         x, response = self._read(X, y, person, y_numeric=True)
-        self._fit(x, response, person, centre=self.centre, scale=self.scale)
-        return self
+        return self._fit_machine(x, response, person)
 
     def predict(self, X: ArrayLike) -> Floats:  # noqa: N803 - scikit-learn's name
         """The private function."""

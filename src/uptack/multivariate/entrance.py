@@ -141,7 +141,7 @@ def rows_for_scales(columns: int, epsilon: Fraction, account: Account) -> int:
     return math.ceil((ROOM * columns + 30) / each)
 
 
-def framed(
+def estimate_frame(
     rows: Sample, size: Sized, binary: Sequence[int], parts: tuple[Account, Account], leading: bool = True
 ) -> Frame:
     """A scale and a centre for every column that has one: none for those that hardly ever vary.

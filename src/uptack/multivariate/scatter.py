@@ -38,7 +38,15 @@ from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
-from uptack.multivariate.entrance import MISSING, Sized, complete_rows, framed, read_columns, rows_for_scales, sized
+from uptack.multivariate.entrance import (
+    MISSING,
+    Sized,
+    complete_rows,
+    estimate_frame,
+    read_columns,
+    rows_for_scales,
+    sized,
+)
 from uptack.multivariate.private_sums import LENGTH, bounded, moved, noisy_moments
 from uptack.multivariate.row_sums import Sample, Squares, Step, products
 from uptack.multivariate.standardise import Frame
@@ -228,7 +236,7 @@ def _found(rows: Sample, missing: str, account: Account) -> Outcome[Scatter]:
     if rounds == 0:
         return Outcome.refusal(HOW, rows_advised(rows.width, account))
     for_scales, for_centres, for_signs = size.account.split(*SHARES)
-    frame = framed(rows, size, (), (for_scales, for_centres))
+    frame = estimate_frame(rows, size, (), (for_scales, for_centres))
     if len(frame.kept) < 2:
         return Outcome.refusal(HOW, Advice(other="columns that vary"))
     return _shaped(rows, frame, size, rounds, for_signs)

@@ -30,7 +30,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.display.plots import PLAIN, PRIVATE, caption, dots
-from uptack.display.tabular import STAMP, FigureTable
+from uptack.display.tabular import STAMP, FigureTable, aligned
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
@@ -54,6 +54,9 @@ LONGEST, LARGEST = 8, 1e9
 """Beyond so many decimals, or for larger numbers, there are powers of ten."""
 
 SCALES = ("units", "errors")
+
+NUMBERS = frozenset(range(1, 5))
+"""The columns of numbers in a table of coefficients."""
 
 
 def coefficient_names(count: int, intercept: bool, x: Any = None) -> tuple[str, ...]:
@@ -184,7 +187,7 @@ class RegressionRelease(Release[Floats]):
 
     def lines(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> list[str]:
         """The head of that table, and a line per coefficient."""
-        return align_cells(self._cells(names, confidence))
+        return aligned(self._cells(names, confidence), NUMBERS)
 
     def _notes(self) -> tuple[str, ...]:
         return (str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes)
@@ -206,7 +209,7 @@ class RegressionRelease(Release[Floats]):
         if not isinstance(self.noise, LinearErrors):
             return super().table()
         head, *body = self._cells()
-        return FigureTable(self.mechanism, head, tuple(body), self._notes(), frozenset(range(1, 5)), self.private)
+        return FigureTable(self.mechanism, head, tuple(body), self._notes(), NUMBERS, self.private)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Coefficients with their intervals, in their units or with `scale="errors"` in those of their errors: see
@@ -232,22 +235,25 @@ def table_lines(
     intercept|11637   |580   |20.06|10498    to 12776   |
     depth| -134.74|  6.77|-19.89| -148.03 to  -121.45|
     """
-    known = [math.isfinite(error) for error in errors]
-    estimates = [_written(v, e if math.isfinite(e) else abs(v) / 10) for v, e in zip(values, errors, strict=True)]
-    sizes = [_written(e, e) if ok else "∞" for e, ok in zip(errors, known, strict=True)]
-    low, high = ([_written(v, e) if ok else "" for v, e, ok in zip(end, errors, known, strict=True)] for end in ends)
-    spans = [f"{a} to {b}" if ok else "" for a, b, ok in zip(_pointed(low), _pointed(high), known, strict=True)]
-    ratios = [f"{v / e:.2f}" if ok else "" for v, e, ok in zip(values, errors, known, strict=True)]
-    return list(zip(names, _pointed(estimates), _pointed(sizes), ratios, spans, remarks, strict=True))
+    finite = [math.isfinite(error) for error in errors]
+    estimates = [_round(v, e if ok else abs(v) / 10) for v, e, ok in zip(values, errors, finite, strict=True)]
+    sizes = [_round(e, e) if ok else "∞" for e, ok in zip(errors, finite, strict=True)]
+    low, high = (
+        _align_points([_round(v, e) if ok else "" for v, e, ok in zip(end, errors, finite, strict=True)])
+        for end in ends
+    )
+    spans = [f"{a} to {b}" if ok else "" for a, b, ok in zip(low, high, finite, strict=True)]
+    ratios = [f"{v / e:.2f}" if ok else "" for v, e, ok in zip(values, errors, finite, strict=True)]
+    return list(zip(names, _align_points(estimates), _align_points(sizes), ratios, spans, remarks, strict=True))
 
 
-def _written(value: float, error: float) -> str:
+def _round(value: float, error: float) -> str:
     """A number with the decimals of its error. Where these are no decimals: down to the last digit of the error, and
     at least six digits.
 
-    >>> _written(11637.13, 580.2), _written(0.0123456, 0.000123), _written(3.2e-12, 1.1e-13)
+    >>> _round(11637.13, 580.2), _round(0.0123456, 0.000123), _round(3.2e-12, 1.1e-13)
     ('11637', '0.012346', '3.2e-12')
-    >>> _written(1e9 + 5.88, 3.0), _written(0.123456789012, 1.23e-10)
+    >>> _round(1e9 + 5.88, 3.0), _round(0.123456789012, 1.23e-10)
     ('1000000005.88', '0.123456789012')
     """
     digits = 6
@@ -262,22 +268,12 @@ def _written(value: float, error: float) -> str:
     return f"{value:.{decimals}f}" if decimals <= LONGEST else short
 
 
-def _pointed(cells: Sequence[str]) -> list[str]:
+def _align_points(cells: Sequence[str]) -> list[str]:
     """Numbers with spaces around them, so that decimal points are below each other; powers of ten end as they do."""
     wholes = [cell if "e" in cell else cell.partition(".")[0] for cell in cells]
     rests = [cell[len(whole) :] for cell, whole in zip(cells, wholes, strict=True)]
     left, right = (max(map(len, parts), default=0) for parts in (wholes, rests))
     return [whole.rjust(left) + rest.ljust(right) for whole, rest in zip(wholes, rests, strict=True)]
-
-
-def align_cells(table: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of text: names and remarks to the left, the rest to the right."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    sides = [str.ljust, *[str.rjust] * (len(widths) - 2), str.ljust]
-    return [
-        "  ".join(side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True)).rstrip()
-        for line in table
-    ]
 
 
 # ----------------------------------------------------------------------------------------------------------- a picture

@@ -31,8 +31,8 @@ from uptack.regression.shortcut import shortcut_regression
 from uptack.table.exact_sum import Floats
 from uptack.table.values.entrance import matrix
 
-OWN = ("on_no_reply", "random_state")
-"""Parameters of the estimators themselves. All others are told to the release function."""
+OWN = ("on_no_reply", "random_state", "adjacency")
+"""Parameters of the estimators themselves. All others are options of the release function."""
 
 REFUSED = {
     "could not convert": ("X and y", "numbers", "texts",
@@ -49,14 +49,36 @@ def _validated(model: BaseEstimator, *data: Any, **how: Any) -> Any:
     try:
         return validate_data(model, *data, dtype=np.float64, **how)
     except ValueError as error:
-        found = next((one for said, one in REFUSED.items() if said in str(error)), None)
-        if found is None:
+        refusal = next((ours for theirs, ours in REFUSED.items() if theirs in str(error)), None)
+        if refusal is None:
             raise
-    raise InvalidArgument(*found)
+    raise InvalidArgument(*refusal)
+
+
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """A model that is fitted by a release: `privacy_` is what the fit cost, and `release_` its result."""
+
+    on_no_reply = "raise"
+
+    def _fit(self, function: Any, x: Any, y: Any, person: Any, **options: Any) -> None:
+        """Release the fit, and raise ⊥ if that is asked for."""
+        if person is not None:
+            options["person"] = person
+        if self.random_state is not None:
+            options["entropy"] = SeededEntropy(self.random_state)
+        self.release_ = function(x, y, adjacency=self.adjacency or SUBSTITUTE, **options)
+        self.privacy_ = self.release_.privacy
+        if not self.release_ and self.on_no_reply == "raise":
+            raise NoReplyError(self.release_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
 
 
 @dataclass(eq=False, repr=False)
-class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
+class PrivateLinearModel(PrivateEstimator):
     """What the private regressions have in common: fit by a release, predict from its coefficients.
 
     After `fit`: `coef_`, `intercept_`, `privacy_` (what the fit cost), `release_` (the result itself, an
@@ -79,20 +101,15 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
-        whose = {} if person is None else {"person": person}
         self._check_kinds(X, y)
-        if whose or self.missing != "error":  # some rows may hold what is not a number
+        if person is not None or self.missing != "error":  # some rows may hold what is not a number
             x, response = self._floats(X), y
         else:
             x, response = self._checked(X, y)
-        entropy = None if self.random_state is None else SeededEntropy(self.random_state)
-        told = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
-        told |= {"adjacency": self.adjacency or SUBSTITUTE, "entropy": entropy, **self._declared(X)}
-        made = type(self).function(x, response, **told, **whose)
-        self.release_ = made.named(*getattr(self, "feature_names_in_", ())) if made else made
-        self.privacy_ = self.release_.privacy
-        if not self.release_ and self.on_no_reply == "raise":
-            raise NoReplyError(self.release_)
+        options = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
+        self._fit(type(self).function, x, response, person, **options | self._declared(X))
+        if self.release_:
+            self.release_ = self.release_.named(*getattr(self, "feature_names_in_", ()))
         width = x.shape[1] + self.fit_intercept
         values = self.release_.value if self.release_ else np.full(width, np.nan)
         self._learn(float(values[0]) if self.fit_intercept else 0.0, np.array(values[int(self.fit_intercept) :]))
@@ -113,21 +130,21 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
         """X and y as arrays, whose rows lack nothing."""
-        found: tuple[Floats, Any] = _validated(self, x, y, ensure_all_finite=False, **{"y_numeric": True, **how})
-        if not np.isfinite(found[0]).all():
+        arrays: tuple[Floats, Any] = _validated(self, x, y, ensure_all_finite=False, **{"y_numeric": True, **how})
+        if not np.isfinite(arrays[0]).all():
             fix = "Pass missing='drop': such rows then contribute nothing."
             raise InvalidArgument("X", "free of NaN and infinities", "some", fix)
-        return found
+        return arrays
 
     def _floats(self, x: Any) -> Floats:
         """X as the functions read it: whatever is no number is NaN, row by row."""
         x = np.array(x, object) if isinstance(x, list | tuple) else x  # a list is one column there
-        found = matrix("X", x, "a table of numbers with at least one column")
-        if found.ndim != 2:
+        rows = matrix("X", x, "a table of numbers with at least one column")
+        if rows.ndim != 2:
             raise InvalidArgument(*REFUSED["Expected 2D array"])
         validate_data(self, x, skip_check_array=True)  # which learns the names of columns
-        self.n_features_in_ = found.shape[1]
-        return found
+        self.n_features_in_ = rows.shape[1]
+        return rows
 
     def _predictor(self, x: ArrayLike) -> Floats:
         """X·coef + intercept."""
@@ -137,7 +154,6 @@ class PrivateLinearModel(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
@@ -174,8 +190,8 @@ class BySums(PrivateLinearModel):
     delta: float = 0.0
 
     def _declared(self, x: Any) -> dict[str, Any]:
-        known = frame_columns(x, self.binary)
-        return {} if known is None else {"binary": known[1]}
+        named = frame_columns(x, self.binary)
+        return {} if named is None else {"binary": named[1]}
 
     def summary(self) -> str:
         """A table of estimates, standard errors and intervals, by the names of the columns where they have some."""
@@ -293,8 +309,8 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
         """The share of right predictions, without privacy; NaN after a fit that got ⊥."""
-        found = float(super().score(X, y, sample_weight))
-        return found if self.release_ else float("nan")
+        accuracy = float(super().score(X, y, sample_weight))
+        return accuracy if self.release_ else float("nan")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -21,7 +21,7 @@ from uptack.multivariate.entrance import (
     binary_columns,
     buy_size,
     complete_rows,
-    framed,
+    estimate_frame,
     read_design,
 )
 from uptack.multivariate.private_sums import EDGE
@@ -44,7 +44,7 @@ HOW = "bounded sums"
 NOISY = 3
 """Scales of the noise of a number of rows that is bought, which it is below by with a chance of 2.5%."""
 
-LISTING = Fraction(1, 10)
+LEVELS_SHARE = Fraction(1, 10)
 """The part of ε that finds the levels of categories, where they are not declared."""
 
 WIDEST = 1000
@@ -110,8 +110,8 @@ class FitRequest:
         """What each step of a fit of so many columns may spend."""
         return FitBudget.of(self.loss, columns + self.design.intercept, account)
 
-    def advice(self, columns: int, other: str = "", known: int = 0) -> Advice:
-        """What would likely get a reply, where a public number of rows, if there is one, did not.
+    def refusal(self, columns: int, other: str = "", known: int = 0) -> Outcome[Any]:
+        """⊥, and what would likely get a reply where a public number of rows, if there is one, did not.
 
         Where n is bought: for what that leaves of ε, with room for its noise.
         """
@@ -119,11 +119,8 @@ class FitRequest:
         if self.counted:
             room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
             account = account.allot(account.epsilon * (1 - COUNT), account.delta)
-        return Advice(n=max(math.ceil(AMPLE * (self.least(columns, account) + room)), known), other=other)
-
-    def refusal(self, columns: int, other: str = "", known: int = 0) -> Outcome[Any]:
-        """⊥ with that advice."""
-        return Outcome.refusal(HOW, self.advice(columns, other, known))
+        least = math.ceil(AMPLE * (self.least(columns, account) + room))
+        return Outcome.refusal(HOW, Advice(n=max(least, known), other=other))
 
 
 def regress(
@@ -145,7 +142,7 @@ def regress(
         entropy=options.get("entropy"),
     )
     if isinstance(x, Draft):
-        return _listed(loss, x, account, options)
+        return _fit_with_found_levels(loss, x, account, options)
     public = options.get("formula")
     if public is not None and not isinstance(public, DesignColumns):  # a group, in a session
         x, y, public = build_design(public, x, options.get("levels"), by=True)
@@ -154,12 +151,12 @@ def regress(
     return fit(design, response, FitRequest.of(loss, public, account, options))
 
 
-def _listed(
+def _fit_with_found_levels(
     loss: RegressionLoss, draft: Draft, account: Account, options: Mapping[str, Any]
 ) -> Release[Floats] | NoReply:
     """⊥ by public numbers, before any row is looked at; then the levels, and the fit with these."""
     public, public_size = draft.columns(), account.adjacency.size_is_public
-    rest = account.allot(account.epsilon * (1 - LISTING), account.delta / 2)
+    rest = account.allot(account.epsilon * (1 - LEVELS_SHARE), account.delta / 2)
     request, wide = FitRequest.of(loss, public, rest, options), max(len(public.names), 1)
     if not request.budget(wide, rest).rho:
         rest = account.allot(rest.epsilon)
@@ -189,42 +186,41 @@ def fit(design: Columns, response: Column, request: FitRequest) -> Release[Float
     predictors = (x.clipped() if place in request.design.binary else x for place, x in enumerate(design))
     rows = complete_rows(Columns([*predictors, response]), request.missing, request.loss.binary)
     names = (*(request.design.names or (x.name for x in design)), response.name)
-    closed = account.close(_outcome(rows, request, names))
-    return closed if isinstance(closed, NoReply) else RegressionRelease.of(closed)
+    reply = account.close(_estimate(rows, request, names))
+    return reply if isinstance(reply, NoReply) else RegressionRelease.of(reply)
 
 
-def _outcome(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome[Floats]:
+def _estimate(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcome[Floats]:
     columns, loss = rows.width - 1, request.loss
     size = buy_size(rows, request.account) if request.counted else Sized(rows.size, True, request.account)
     if size.rows < request.least(columns, size.account):
         return request.refusal(columns)
     known = 2 * rows.size if request.account.adjacency.size_is_public else 0  # ⊥ does not tell a secret number of rows
     budget = request.budget(columns, size.account)
-    frame = _frame(rows, size, request, budget)
+    frame = _standardise(rows, size, request, budget)
     if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
         return request.refusal(columns, f"more rows that differ in {', '.join(constant)}", known)
     problem = FitProblem(rows, frame, request.design.intercept, loss, float(size.rows), budget)
     try:
         with steps("fit", 4, inner=True) as show:
-            found = solve(problem, show)
+            reply = _coefficients(solve(problem, show), frame, request, size.rows, bool(budget.rho))
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
-        found = None
-    reply = _answer(found, frame, request, size.rows, bool(budget.rho)) if found else "columns in other units"
+        reply = "columns in other units"
     return request.refusal(columns, reply, known) if isinstance(reply, str) else reply
 
 
-def _frame(rows: Sample, size: Sized, request: FitRequest, budget: FitBudget) -> Frame:
+def _standardise(rows: Sample, size: Sized, request: FitRequest, budget: FitBudget) -> Frame:
     """Units and centres. Without an intercept there are no centres, and a unit is at least as large as its centre."""
     parts = budget.draw("units"), budget.draw("centres")
     response = (rows.width - 1,) if request.loss.binary else ()
-    found = framed(rows, size, (*request.design.binary, *response), parts)
+    frame = estimate_frame(rows, size, (*request.design.binary, *response), parts)
     if request.design.intercept:
-        return found
-    larger = 2.0 ** np.ceil(np.log2(np.maximum(np.abs(found.centres), 1.0)))
-    return Frame(found.kept, found.units * larger, np.zeros_like(found.centres))
+        return frame
+    larger = 2.0 ** np.ceil(np.log2(np.maximum(np.abs(frame.centres), 1.0)))
+    return Frame(frame.kept, frame.units * larger, np.zeros_like(frame.centres))
 
 
-def _answer(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool) -> Outcome[Floats] | str:
+def _coefficients(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool) -> Outcome[Floats] | str:
     """The coefficients in units of their columns; or what a reply would need. Noise may be `normal`."""
     lead = int(request.design.intercept)
     if fit.gross[0] > rows / 2:

@@ -66,12 +66,7 @@ LOSSES = {"squares": LeastSquaresLoss(), "huber": HuberLoss()}
 
 
 class LinearOptions(FitOptions, Grouping, total=False):
-    """Those of every regression by bounded sums, and of groups.
-
-    - `standard_errors` is there for callers of the short cut: a fit by bounded sums has them anyway.
-    """
-
-    standard_errors: bool
+    """Those of every regression by bounded sums, and of groups."""
 
 
 @release(
@@ -127,5 +122,5 @@ def linear_regression(
     >>> bool(np.abs((found.value - [3, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    chosen = LOSSES[checks.choice("loss", loss, tuple(LOSSES))]
-    return regress("linear regression", chosen, x, y, epsilon, options)
+    minimised = LOSSES[checks.choice("loss", loss, tuple(LOSSES))]
+    return regress("linear regression", minimised, x, y, epsilon, options)

@@ -38,7 +38,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
-from uptack.multivariate.entrance import Sized, framed
+from uptack.multivariate.entrance import Sized, estimate_frame
 from uptack.multivariate.row_sums import Sample, products
 from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whitened
 from uptack.multivariate.standardise import Frame
@@ -120,7 +120,7 @@ def round_coordinates(data: BlockedDesign, n: int, leading: bool, account: Accou
     rows = Sample.of(data.rows).first(data.p - leading)
     rounds = rounds_for(n, data.p - leading, account)
     for_scales, for_centres, for_signs = account.split(*SHARES)
-    frame = framed(rows, Sized(n, True, account), (), (for_scales, for_centres), leading)
+    frame = estimate_frame(rows, Sized(n, True, account), (), (for_scales, for_centres), leading)
     if len(frame.kept) < rows.width:
         return None
     try:

@@ -43,7 +43,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,15 +181,30 @@ def accepting(kind: str, fallback: Any) -> tuple[Accept, Any]:
 # ------------------------------------------------------------------------------------------------ f on every block
 
 
-def functions(f: Functions, workers: int | None = None, timeout: Rational = TIMEOUT) -> list[Function]:
-    """f as a list of one or more functions, for so many processes and seconds."""
+class EvaluationOptions(TypedDict, total=False):
+    """How f is run.
+
+    - `trusted`: run f in this process, which is faster (False).
+    - `timeout`: seconds that f may take on a block (600).
+    - `workers`: how many blocks are worked on at a time (1).
+    - `progress`: whether to show how far it is; left out, where it takes long.
+    """
+
+    trusted: bool
+    timeout: Rational
+    workers: int | None
+    progress: bool | None
+
+
+def functions(f: Functions, *, workers: int | None = None, timeout: Rational = TIMEOUT, **_: Any) -> list[Function]:
+    """f as a list of one or more functions; the number of processes and seconds is checked."""
     if workers is not None:
         checks.integer("workers", workers, least=1)
     checks.positive("timeout", timeout)
-    given = list(f) if isinstance(f, Sequence) else [f]
-    if not given or not all(map(callable, given)):
+    several = list(f) if isinstance(f, Sequence) else [f]
+    if not several or not all(map(callable, several)):
         raise InvalidArgument("f", "a function of rows, or a list of such", checks.describe(f))
-    return given
+    return several
 
 
 def evaluate(
@@ -216,13 +231,13 @@ def evaluate(
     limit = float(checks.positive("timeout", timeout))
     if isinstance(data, Owned):
         data, blocks = data.data, rows_of(blocks, data.whose.codes)
-    runs = [functools.partial(_answer, one, accept) for one in functions(f, workers)]
+    runs = [functools.partial(_answer, one, accept) for one in functions(f, workers=workers)]
     built = parcels(data, blocks, shipped=not FORKS and not trusted)
     jobs = [Job(run, parcel) for run, parcel in zip(itertools.cycle(runs), built, strict=False)]
     fresh = library(data) == "polars"
     answers = _here(jobs) if trusted else apart(jobs, workers=workers or 1, timeout=limit, fresh=fresh)
-    shown = track(answers, "blocks", show=progress, total=len(blocks))
-    return [_result(answer, accept, fallback) for answer in shown]
+    answers = track(answers, "blocks", show=progress, total=len(blocks))
+    return [_result(answer, accept, fallback) for answer in answers]
 
 
 def attempt(f: Callable[..., Any], arguments: tuple[Any, ...], accept: Accept, fallback: Any) -> Any:

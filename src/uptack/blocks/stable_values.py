@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from uptack import checks
 from uptack.account import Account
-from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions
+from uptack.blocks.block_evaluation import EvaluationOptions, Functions, accepting, evaluate, functions
 from uptack.blocks.partition import random_blocks, units
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -116,13 +116,10 @@ def stable_value(
     delta: Rational,
     blocks: int | None = None,
     fallback: Any = None,
-    trusted: bool = False,
-    timeout: Rational = TIMEOUT,
-    workers: int | None = None,
-    progress: bool | None = None,
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Release[Any] | NoReply:
     """The most frequent value of f on many disjoint random blocks, without noise, or ⊥: (ε, δ)-differentially private.
 
@@ -138,25 +135,23 @@ def stable_value(
     >>> stable_value(lambda rows: round(rows.mean()), x, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
     Release(10, stable value by 68 blocks, ε = 1.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
-    bits, analysts = source(entropy), functions(f, workers, timeout)
-    made = plan(
+    bits, analysts = source(entropy), functions(f, **options)
+    relation = check_adjacency(adjacency, rows_per_person)
+    scheme = plan(
         units(data), epsilon=epsilon, delta=delta, blocks=blocks, rows_per_person=rows_per_person, adjacency=adjacency
     )
     accept, fixed = accepting("outcome", fallback)
-    relation = made.privacy.adjacency
-    if made.advice:
-        return NoReply(made.privacy, NAME, None, made.advice, bits.private)
+    if scheme.advice:
+        return NoReply(scheme.privacy, NAME, None, scheme.advice, bits.private)
     assigned = Account.elsewhere(NAME, bits).toss(
-        lambda entropy: random_blocks(made.rows, made.blocks, entropy, substitute=relation.size_is_public)
+        lambda entropy: random_blocks(scheme.rows, scheme.blocks, entropy, substitute=relation.size_is_public)
     )
-    results = evaluate(
-        analysts, data, assigned, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
-    )
+    results = evaluate(analysts, data, assigned, accept, fixed, **options)
     found, _ = released_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
     )
     assert found.loss is not None
-    return replace(found, mechanism=f"{NAME} by {made.blocks} blocks", loss=loss.Partition(found.loss))
+    return replace(found, mechanism=f"{NAME} by {scheme.blocks} blocks", loss=loss.Partition(found.loss))
 
 
 def released_mode(

@@ -15,13 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from uptack import checks, statistics
 from uptack.account import Account, Outcome
-from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, evaluate, functions
+from uptack.blocks.block_evaluation import EvaluationOptions, Functions, accepting, evaluate, functions
 from uptack.blocks.partition import check_times, random_blocks, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
 from uptack.errors import InvalidArgument
@@ -87,13 +87,10 @@ def subsample_aggregate(
     candidates: Sequence[Any] | None = None,
     times: int = 1,
     fallback: Any = 0.0,
-    trusted: bool = False,
-    timeout: Rational = TIMEOUT,
-    workers: int | None = None,
-    progress: bool | None = None,
     rows_per_person: int = 1,
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Release[Any] | NoReply:
     """f on many random blocks of the rows, and a private aggregate of the results: (ε, δ)-differentially private.
 
@@ -122,7 +119,7 @@ def subsample_aggregate(
     >>> 1.2 < spread.value < 2.2, spread.privacy
     (True, Privacy(epsilon=2.0))
     """
-    analysts, m = functions(f, workers, timeout), checks.integer("blocks", blocks, least=1)
+    analysts, m = functions(f, **options), checks.integer("blocks", blocks, least=1)
     t, relation = check_times(times, m), check_adjacency(adjacency, rows_per_person)
     task = _task(aggregate, m, t * relation.rows_per_person, epsilon, delta, candidates, source(entropy))
     if isinstance(aggregate, str):
@@ -140,9 +137,7 @@ def subsample_aggregate(
     assigned = Account.elsewhere(_name(task), task.entropy).toss(
         lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
     )
-    results = evaluate(
-        analysts, data, assigned, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
-    )
+    results = evaluate(analysts, data, assigned, accept, fixed, **options)
     return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
 
 
@@ -225,12 +220,12 @@ def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     account = Account.open("inverse sensitivity", task.epsilon, adjacency=task.results, entropy=task.entropy)
     advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
     room = median_room(m, task.moves)
-    given = choose_lattice(room, task.epsilon, p, VECTOR_LATTICES)
-    if given is None:
+    draw = choose_lattice(room, task.epsilon, p, VECTOR_LATTICES)
+    if draw is None:
         return account.close(Outcome.refusal("", advice))
-    candidates = ScoredBoxes(median_boxes(results, given, task.moves), Refusal(room))
+    candidates = ScoredBoxes(median_boxes(results, draw, task.moves), Refusal(room))
     drawn = account.draw(InverseDraw.of(task.epsilon), candidates)
-    return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(given[0].values(drawn))
+    return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(draw[0].values(drawn))
 
 
 def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:

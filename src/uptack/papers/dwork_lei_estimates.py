@@ -124,10 +124,7 @@ def M(
         if found is None:
             return _closed(account, found, level, n, dwork_lei.log_width)
         width = found.value
-    h = dwork_lei.bin_width(width, n)
-    answer = account.draw(
-        dwork_lei.location(h, level), lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n))
-    )
+    answer = noisy_median(x, width, level, account)
     return _closed(account, answer, level, n, lambda m: float(m ** (-1 / 3)))
 
 
@@ -220,6 +217,12 @@ def unfit(n: int, level: Level, tests: int) -> Advice | None:
 def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> TestedValue | None:
     """S on the range between any two ranks. More than n rows can't change, so no further interval is built."""
     return account.draw(dwork_lei.scale(width, level), lambda steps: InterquantileRange(x, ranks, min(steps, x.size)))
+
+
+def noisy_median(x: Floats, width: float, level: Level, account: Account) -> TestedValue | None:
+    """M for a given scale: a location with bins of its answer's size."""
+    mechanism, n = dwork_lei.location(dwork_lei.bin_width(width, x.size), level), x.size
+    return account.draw(mechanism, lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)))
 
 
 def _closed(

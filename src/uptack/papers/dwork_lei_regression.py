@@ -17,11 +17,9 @@ from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
 from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.dwork_lei import Level
-from uptack.mechanisms.ptr import TestedValue
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.papers.dwork_lei_estimates import HOW, LEAST_EPSILON, LEAST_N, spread, unfit
+from uptack.papers.dwork_lei_estimates import HOW, LEAST_EPSILON, LEAST_N, noisy_median, spread, unfit
 from uptack.privacy import loss
-from uptack.reach import LStatistic
 from uptack.reach.hampel_certificate import LARGEST, GridCell
 from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
@@ -67,10 +65,12 @@ def R_S(
         return account.close(Found.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
     estimates, values = least_squares_in_blocks(data, data.n, m, account), []
     for column in estimates.T:
-        found = _median(np.ascontiguousarray(column), level, account.through(loss.Partition))
-        if found is None:
+        x, blocks = np.ascontiguousarray(column), account.through(loss.Partition)
+        scale = spread(x, quartiles(m), dwork_lei.log_width(m), level, blocks)
+        median = None if scale is None else noisy_median(x, scale.value, level, blocks)
+        if median is None:
             return account.close(Found.refusal(HOW, _advice(data, level)))
-        values += [found.value]
+        values += [median.value]
     return account.close(Found(np.array(values), HOW))
 
 
@@ -222,16 +222,6 @@ def _prepared(
     data = BlockedDesign.of(D_x, D_y, False, "ignore")
     m = max(data.n // data.p, 1)
     return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), account
-
-
-def _median(x: Floats, level: Level, account: Account) -> TestedValue | None:
-    """M: S, then a location with bins of its answer's size."""
-    n = x.size
-    first = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
-    if first is None:
-        return first
-    h = dwork_lei.bin_width(first.value, n)
-    return account.draw(dwork_lei.location(h, level), lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)))
 
 
 def _advice(data: BlockedDesign, level: Level) -> Advice:

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from uptack import checks
 from uptack.account import Account
 from uptack.blocks.block_copies import Indices, number_of_rows
-from uptack.blocks.block_evaluation import TIMEOUT, Functions, accepting, attempt, evaluate, functions
+from uptack.blocks.block_evaluation import EvaluationOptions, Functions, accepting, attempt, evaluate, functions
 from uptack.blocks.stable_values import lead_needed, released_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
@@ -147,11 +147,8 @@ def A_samp(
     dry_run: bool = False,
     limit: int | None = LIMIT,
     fallback: Any = None,
-    trusted: bool = False,
-    timeout: Rational = TIMEOUT,
-    workers: int | None = None,
-    progress: bool | None = None,
     entropy: Entropy | None = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Release[Any] | NoReply | SamplingPlan:
     """A_samp: the value that f has on most of m Poisson subsamples, by A_dist, or ⊥ (Algorithm 14).
 
@@ -171,40 +168,33 @@ def A_samp(
     f runs 18,001,539 times; stable_value runs it 68 times for the same ε and δ
     cost: ε = 1.0, δ = 5e-07 (substitute)
     """
-    bits, made = source(entropy), sampling_plan(number_of_rows(data), eps, delta)
-    most = made.m if limit is None else checks.integer("limit", limit, least=1)
-    analysts, (accept, fixed) = functions(f, workers, timeout), accepting("outcome", fallback)
+    bits, scheme = source(entropy), sampling_plan(number_of_rows(data), eps, delta)
+    most = scheme.m if limit is None else checks.integer("limit", limit, least=1)
+    analysts, (accept, fixed) = functions(f, **options), accepting("outcome", fallback)
     if dry_run:
-        return made
-    print(made, file=sys.stderr)
-    if made.m > most:
-        way = f"limit={made.m:,}, with as many runs of f, or uptack.stable_value, with {made.blocks:,} runs"
+        return scheme
+    print(scheme, file=sys.stderr)
+    if scheme.m > most:
+        way = f"limit={scheme.m:,}, with as many runs of f, or uptack.stable_value, with {scheme.blocks:,} runs"
         return NoReply(Privacy(0), "A_samp", None, Advice(other=way), bits.private)
-    parts = Account.elsewhere("A_samp", bits).toss(lambda entropy: _subsamples(made, entropy, progress))
+    parts = Account.elsewhere("A_samp", bits).toss(
+        lambda entropy: _subsamples(scheme, entropy, options.get("progress"))
+    )
     if parts is None:
-        tree = loss.Unit(loss.Test(made.privacy.exact_epsilon, made.privacy.exact_delta), None)
+        tree = loss.Unit(loss.Test(scheme.privacy.exact_epsilon, scheme.privacy.exact_delta), None)
         again = Advice(other="another try: some row was in too many subsamples")
-        return NoReply(made.privacy, "A_samp", tree, again, bits.private)
-    results = evaluate(
-        analysts, data, parts, accept, fixed, trusted=trusted, timeout=timeout, workers=workers, progress=progress
-    )
-    exact = made.privacy
-    found, _ = released_mode(
-        results,
-        made.most,
-        epsilon=exact.exact_epsilon,
-        delta=exact.exact_delta,
-        adjacency=SUBSTITUTE,
-        entropy=bits,
-    )
-    return replace(found, mechanism="A_samp")
+        return NoReply(scheme.privacy, "A_samp", tree, again, bits.private)
+    results = evaluate(analysts, data, parts, accept, fixed, **options)
+    price, budget = scheme.privacy, {"adjacency": SUBSTITUTE, "entropy": bits}
+    reply, _ = released_mode(results, scheme.most, epsilon=price.exact_epsilon, delta=price.exact_delta, **budget)
+    return replace(reply, mechanism="A_samp")
 
 
-def _subsamples(made: SamplingPlan, entropy: Entropy, progress: bool | None) -> list[Indices] | None:
+def _subsamples(scheme: SamplingPlan, entropy: Entropy, progress: bool | None) -> list[Indices] | None:
     """m sets that each row is in with probability q, independently; None if one is in more than `most` of them."""
-    coin, used, sets = int(made.q * WORD), np.zeros(made.n, np.int64), []
-    for _ in track(range(made.m), "subsamples", show=progress):
-        chosen = np.flatnonzero(entropy.words(made.n) < coin)
+    coin, used, sets = int(scheme.q * WORD), np.zeros(scheme.n, np.int64), []
+    for _ in track(range(scheme.m), "subsamples", show=progress):
+        chosen = np.flatnonzero(entropy.words(scheme.n) < coin)
         used[chosen] += 1
         sets.append(chosen)
-    return sets if used.max() <= made.most else None
+    return sets if used.max() <= scheme.most else None

@@ -37,7 +37,7 @@ ALLOWED = {
     "regression": FITS | {"discrete", "multivariate"},
     "ranks": FITS,
     "synthesis": GROUND | KERNEL | {"display"},
-    "kernels": FITS | {"regression"},
+    "kernels": FITS | {"multivariate", "regression"},
     "densities": FITS | {"kernels"},
     "papers": FITS | {"regression"},
     "random_dp": GROUND | KERNEL | {"blocks"},

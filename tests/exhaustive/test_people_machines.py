@@ -14,7 +14,7 @@ from uptack.kernels.kernel import GaussianKernel
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
 from uptack.kernels.machine_function import BLOCK, TERMS, Features, KernelMachine, spectrum
 from uptack.kernels.machine_minimisers import LOSSES
-from uptack.kernels.machine_release import Design, MachineTerms, _coefficients, columns_of
+from uptack.kernels.machine_release import Design, MachineTerms, _coefficients
 from uptack.table.reads import DESIGN
 
 OMEGA = spectrum(GaussianKernel(0.7), 8)
@@ -30,7 +30,8 @@ def machine(people, design, adjacency=ut.SUBSTITUTE, rows=None):
     theirs = DESIGN.enter({"x": values[:, :1], "y": values[:, 1]}, codes).arguments
     rows = rows or len(people)
     terms = MachineTerms.of(design, rows, adjacency)
-    return _coefficients(MACHINE, design.rows(columns_of(**theirs), "error"), design.penalty, rows, terms), terms
+    data = design.rows(design.columns(**theirs, missing="error"), "error")
+    return _coefficients(MACHINE, data, design.penalty, rows, terms), terms
 
 
 def designed(loss, regularization=0.05):

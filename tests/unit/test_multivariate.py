@@ -15,7 +15,7 @@ from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.multivariate import private_sums as levels
 from uptack.multivariate import row_sums as steps
 from uptack.multivariate import standardise
-from uptack.multivariate.entrance import framed, sized
+from uptack.multivariate.entrance import estimate_frame, sized
 from uptack.multivariate.private_sums import LENGTH, TwoVectors, bounded, noisy_moments, noisy_total
 from uptack.multivariate.row_sums import BATCH, Squares, Vectors, lengths, products
 from uptack.multivariate.scatter import normal_size
@@ -288,7 +288,7 @@ def frame_of(table, **told):
     account = Account.open("frame", 4, entropy=SeededEntropy(2), **told)
     data = sampled(table)
     size = sized(data, "drop", account)
-    return framed(data, size, (), size.account.split(Fraction(1, 2), Fraction(1, 2)))
+    return estimate_frame(data, size, (), size.account.split(Fraction(1, 2), Fraction(1, 2)))
 
 
 @pytest.mark.parametrize("told", [{}, {"adjacency": ut.ADD_REMOVE}, {"rows_per_person": 3}])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.display import Ends, Record, TabularValue, line
+from uptack.display import Ends, Record, ReleasedValue, TabularValue, line
 from uptack.display.plots import PLAIN, PRIVATE, axes
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
@@ -137,7 +137,7 @@ class DensityCurve(TabularValue):
 
 
 @dataclass(frozen=True, eq=False)
-class FourierDensity:
+class FourierDensity(ReleasedValue):
     """A density on a box from its Fourier coefficients c_k, one for each row k of `frequencies`; of k and -k only one.
 
     With t the place of a point in the box as a share of its sides, the series is
@@ -159,12 +159,6 @@ class FourierDensity:
     low: tuple[float, ...]
     high: tuple[float, ...]
     standard_error: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("frequencies", "coefficients"):
-            own = getattr(self, name).copy()
-            own.setflags(write=False)
-            object.__setattr__(self, name, own)
 
     @property
     def dimension(self) -> int:

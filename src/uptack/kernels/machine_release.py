@@ -20,6 +20,7 @@ from uptack.kernels.kernel import Floats, GaussianKernel, Kernel
 from uptack.kernels.machine_function import MOST_ENTRIES, Features, KernelMachine, MachineNoise, spectrum
 from uptack.kernels.machine_minimisers import LOSSES, Objective, Penalty, minimiser, rounding
 from uptack.mechanisms.additive_noise import calibrated_gaussian
+from uptack.multivariate.entrance import read_design
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, gaussian_noise_multiplier
 from uptack.registry import release
@@ -31,7 +32,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.reads import DESIGN
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.entrance import column_field, matrix_fields
+from uptack.table.values.entrance import column_field
 
 QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 SHARE = Fraction(1, 5)
@@ -48,20 +49,6 @@ LEAST = 2.0**-20
 
 
 # ----------------------------------------------------------------------------------------------- data, design and terms
-
-
-def columns_of(x: Any, y: Any) -> Columns:
-    """The columns of X, and last y: of a table as they are, of a caller's data as columns of one in memory."""
-    if isinstance(x, Columns):
-        return Columns([*x, y])
-    must = "a table of numbers with at least one column"
-    fields, response = matrix_fields("X", x, must), column_field("y", y)
-    if not fields:
-        raise InvalidArgument("X", must, checks.outline(x))
-    if next(iter(fields.values())).size != response.size:
-        raise InvalidArgument("y", "as long as X", "another number of rows")
-    table = MemoryTable.of({**{f"X[{label}]": one for label, one in fields.items()}, "y": response})
-    return Columns(map(table.column, table.fields))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,15 +126,17 @@ class Design:
         """Whether the bandwidths are estimated."""
         return self.kernel is None and self.bandwidth is None
 
-    def check(self, columns: Columns, missing: str) -> None:
-        """Check X and y: as many columns as the kernel takes, and no row that lacks a value."""
-        p = len(columns) - 1
+    def columns(self, x: Any, y: Any, missing: str) -> Columns:
+        """The columns of X, as many as the kernel takes, and last y; no row may lack a value, unless it is left out."""
+        predictors, response = read_design(x, y)
+        columns, p = Columns([*predictors, response]), len(predictors)
         if self.kernel is not None and self.kernel.dimension != p:
             fix = "Kernels of single columns are combined by *."
             raise InvalidArgument("kernel", f"one of {p} coordinates", f"one of {self.kernel.dimension}", fix)
         if missing == "error" and not all(column.finite() for column in columns):
             fix = "Pass missing='ignore' to leave each such row out of its fit."
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
+        return columns
 
     def rows(self, columns: Columns, missing: str) -> TrainingRows:
         """The rows to be fitted. Rows without a value, or without a label if labels are needed, are left out."""
@@ -270,9 +259,7 @@ def kernel_machine(
     question = read_question(
         "kernel machine", epsilon, {**promised, **({"missing": "drop"} if how == "ignore" else {})}
     )
-    columns = columns_of(x, y)
-    design.check(columns, how)
-    return question.account.close(_fit(design, columns, how, question))
+    return question.account.close(_fit(design, design.columns(x, y, how), how, question))
 
 
 def _fit(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:
@@ -289,11 +276,11 @@ def _fit(design: Design, columns: Columns, missing: str, question: Question) -> 
         return question.refuse(HOW, advice)
     question.account.begin()
     data = data or design.rows(columns, missing)
-    machine = _measured(design, data, rows, question)
+    machine = _measure_scales(design, data, rows, question)
     if isinstance(machine, Outcome):
         return machine
     w = _coefficients(machine, data, design.penalty, rows, terms)
-    return _released(replace(machine, coefficients=w), terms.sensitivity, last)
+    return _add_noise(replace(machine, coefficients=w), terms.sensitivity, last)
 
 
 def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
@@ -302,16 +289,14 @@ def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
     Nothing is estimated: the defaults are a bandwidth of 1, y as it is, and λ = 1/2n.
     """
     wanted = Design(**design)
-    columns = columns_of(x, y)
-    wanted.check(columns, "error")
-    data = wanted.rows(columns, "error")
+    data = wanted.rows(wanted.columns(x, y, "error"), "error")
     terms = MachineTerms.of(wanted, data.n)
     omega = spectrum(wanted.kernel or GaussianKernel(float(wanted.bandwidth or 1), data.p), wanted.frequencies)
     machine = KernelMachine(omega, np.empty(0), *wanted.place(), noise=0.0)
     return replace(machine, coefficients=_coefficients(machine, data, wanted.penalty, data.n, terms))
 
 
-def _measured(design: Design, data: TrainingRows, rows: int, question: Question) -> KernelMachine | Outcome[Any]:
+def _measure_scales(design: Design, data: TrainingRows, rows: int, question: Question) -> KernelMachine | Outcome[Any]:
     """The machine without coefficients, with centre, scale and widths from quartiles if the design needs them."""
     place, widths = design.place(), np.ones(data.p)
     kernel = design.kernel or GaussianKernel(float(design.bandwidth or 1), data.p)
@@ -320,11 +305,11 @@ def _measured(design: Design, data: TrainingRows, rows: int, question: Question)
     places: list[tuple[float, float]] = []
     for part, values in columns:
         own = question.worth(question.epsilon * part)
-        made = quantiles(data.column(values), rows, QUARTILES, own)
-        if made.value is None:
+        ends = quantiles(data.column(values), rows, QUARTILES, own)
+        if ends.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
-            return Outcome.refusal("quartiles", Advice(n=made.advice.n if made.advice else None, other=way))
-        low, high = made.value.tolist()
+            return Outcome.refusal("quartiles", Advice(n=ends.advice.n if ends.advice else None, other=way))
+        low, high = ends.value.tolist()
         spread = (high - low) / 1.349  # that of a normal law
         places.append((low / 2 + high / 2, spread if 0 < spread < math.inf else 1.0))
     if design.measures_y:
@@ -351,7 +336,7 @@ def _weights(data: TrainingRows) -> Floats | None:
     return (WHOLE // np.maximum(counts, 1) / WHOLE)[data.whose]
 
 
-def _released(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
+def _add_noise(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
     """The machine with noise on its coefficients."""
     exact = np.nan_to_num(machine.coefficients)
     noise = calibrated_gaussian(sensitivity, question.epsilon, question.delta, exact.size)

@@ -90,10 +90,6 @@ class Scatter(TabularValue):
     unresolved: int = 0
     names: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        for array in (self.centre, self.matrix):
-            array.setflags(write=False)
-
     def named(self, *names: str) -> Scatter:
         """The same with names for its columns."""
         if len(names) != self.centre.size:

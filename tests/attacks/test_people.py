@@ -15,6 +15,7 @@ import uptack as ut
 from tests.helpers import CountingEntropy, people_column
 from uptack.errors import Incomparable
 from uptack.registry import declared
+from uptack.registry.options import options_of
 from uptack.table.ids import NOBODY, owners
 from uptack.table.memory import order
 from uptack.table.reads import WIDE
@@ -296,6 +297,41 @@ def test_what_is_proved_for_one_number_per_person_asks_for_one(name):
     with pytest.raises(ut.InvalidArgument, match=r"per_person must be given with person"):
         call(person=IDS)
     assert call(person=IDS, per_person="mean", entropy=ut.SeededEntropy(1))
+
+
+OWN = {"per_person": "mean", "weights": "rows", "at_most": 2, "order": VALUES}
+NOT_OWN = [
+    (name, option)
+    for name, one in declared().items()
+    if one.people not in (False, "stated") and not one.takes_any
+    for option in OWN
+    if option not in options_of(one.people, one.reads)
+]
+
+
+@pytest.mark.parametrize(("name", "option"), NOT_OWN)
+def test_options_about_people_that_a_function_does_not_have_are_refused(name, option):
+    """A histogram of one number per person counted units of rows, some 2^32 each, with the noise of one."""
+    declaration, entropy = declared()[name], CountingEntropy()
+    data = [VALUES] * len(declaration.data)
+    with pytest.raises(ut.InvalidArgument, match=f"^{option} must be left out: {name} has no such option"):
+        declaration.public(*data, person=IDS, epsilon=1, entropy=entropy, **{option: OWN[option]})
+    assert entropy.taken == 0
+
+
+def test_they_are_refused_before_a_debit_also_in_groups():
+    session = ut.open({"x": VALUES, "by": IDS % 2, "id": IDS}, person="id")
+    for statistic, options in (("histogram", {"edges": [0.0, 9.0]}), ("count", {"by": "by", "groups": [0, 1]})):
+        with pytest.raises(ut.InvalidArgument, match=r"^per_person must be left out"):
+            getattr(session, statistic)(*["x"] * (statistic == "histogram"), epsilon=1, per_person="mean", **options)
+    assert session.spent.epsilon == 0
+    for f, option in (
+        (ut.histogram, {"edges": [0.0, 9.0], "per_person": "mean"}),
+        (ut.kde, {"weights": "rows", "at_most": 2}),
+    ):
+        with pytest.raises(ut.InvalidArgument, match=f"must be left out: {f.__name__} has no such option"):
+            ut.per_group(f, VALUES, IDS % 2, groups=[0, 1], epsilon=1, delta=1e-3, person=IDS, **option)
+    assert ut.per_group(ut.median, VALUES, IDS % 2, groups=[0, 1], epsilon=4, person=IDS, per_person="mean")
 
 
 def test_peoples_data_are_refused_without_their_adjacency():

@@ -329,6 +329,7 @@ def enter_people(declaration: Declaration, arguments: tuple[Any, ...], given: Ma
     if not by_person:
         fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
         raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
+    _check_shaped(declaration, data)
     return call.with_data(names, {key: wanted.shape(key, value, wanted.order) for key, value in data.items()})
 
 
@@ -368,6 +369,8 @@ def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
         instead = f"For people there is {INSTEAD[name]}. " if name in INSTEAD else ""
         fix = f"{instead}To protect rows, leave person= out and pass rows_per_person, the most rows of one person."
         raise InvalidArgument("person", f"left out: {name} is not proved for people", "one", fix)
+    if not declaration.takes_any:  # which passes them on to a function that refuses them itself
+        _check_proved(declaration, wanted)
     if people == "each" and per_person is None:
         fix = "It reduces each person's rows to one number: per_person='mean' takes their mean."
         raise InvalidArgument("per_person", f"given with person= for {name}", "nothing", fix)
@@ -393,6 +396,34 @@ def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
     if per_person is not None and weights == "rows":
         fix = "With one number per person, all people have the same weight."
         raise InvalidArgument("weights", "left out with per_person", repr(weights), fix)
+
+
+def _check_proved(declaration: Declaration, wanted: _PeopleOptions) -> None:
+    """Refuses options about people that a function does not have: its theorem is about rows that share units otherwise.
+
+    A histogram of one number per person, say, would count units of rows with the noise of one person.
+    """
+    has, usual = options_of(declaration.people, declaration.reads), getattr(declaration.reads, "weights", None)
+    for option in ("per_person", "weights", "at_most", "order"):
+        value = getattr(wanted, option)
+        if value is not None and option not in has and not (option == "weights" and value == usual):
+            fix = f"Its options about people are {', '.join(has)}."
+            raise InvalidArgument(
+                option, f"left out: {declaration.name} has no such option", checks.outline(value), fix
+            )
+
+
+def _check_shaped(declaration: Declaration, data: Mapping[str, Any]) -> None:
+    """The same of columns that were given numbers per person, or other weights, before they came here."""
+    if declaration.takes_any or isinstance(declaration.people, str):
+        return
+    has, must = options_of(declaration.people, declaration.reads), f"left out: {declaration.name} has no such option"
+    for value in data.values():
+        for column in value if isinstance(value, tuple) else (value,):
+            if getattr(column, "own", None) is not None and "per_person" not in has:
+                raise InvalidArgument("per_person", must, "given")
+            if getattr(getattr(column, "unit", None), "share", "") in ("rows", "any") and "weights" not in has:
+                raise InvalidArgument("weights", must, "given")
 
 
 def _with_owners(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.exhaustive.people import removed, replaced, tables
 from tests.helpers import sampled
-from uptack.account import Account
+from uptack.account import Account, observed_by
 from uptack.multivariate import private_sums as levels
 from uptack.multivariate import row_sums as steps
 from uptack.multivariate import standardise
@@ -18,6 +18,7 @@ from uptack.multivariate.private_sums import LENGTH, bounded, shared, shares_of
 from uptack.multivariate.row_sums import BATCH, Squares, Tally, Vectors, products
 from uptack.multivariate.standardise import DROPPED, Frame, scale_ends
 from uptack.noise import SeededEntropy
+from uptack.privacy import ADD_REMOVE
 from uptack.regression.linear import HuberLoss, LeastSquaresLoss
 from uptack.regression.logistic import LogisticLoss
 from uptack.regression.poisson import PoissonLoss
@@ -103,6 +104,26 @@ def test_sums_are_means_of_rows_in_units():
     assert found.tolist() == [1 + 3 + 6]
     many = matrix([[(1.0,)] * 25]).sums(lambda b: [Vectors(b)])[0][0]
     assert many == Fraction(25 * (UNIT // 25), UNIT) < 1
+
+
+def test_rounded_sums_of_people_have_room_to_be_rounded():
+    """Five sums end in .4, and one person adds .8 to each: all are rounded up, so that they move by Λ + 1."""
+    few, rest = np.zeros((5, 5)), np.full((5, 5), LENGTH // 5)
+    few[:2] = 1
+    rest[~np.eye(5, dtype=bool)] += 1  # each row adds up to Λ
+    assert (rest.sum(axis=1) == LENGTH).all()
+
+    def drawn(*people):
+        found, rows = [], matrix([tuple(map(tuple, person / LENGTH)) for person in people])
+        account = Account.open("sums", 1, adjacency=ADD_REMOVE.by_person("id"), entropy=SeededEntropy(1))
+        with observed_by(lambda mechanism, value, draw: (found.append((mechanism, value)), draw())[1]):
+            levels.variances(rows, lambda batch: batch, 1.0, 10.0, levels.Allowance(account))
+        return found[0]
+
+    (mechanism, value), (same, other) = drawn(few), drawn(few, rest)
+    assert mechanism == same
+    assert np.abs(other - value).sum() == LENGTH + 1
+    assert mechanism.price(value, other, None) <= 1
 
 
 def test_units_times_contributions_are_exact():

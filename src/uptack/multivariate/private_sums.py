@@ -10,7 +10,7 @@
 - u and v with |u| + |v| ≤ Λ move Σu and Σv by at most Λ, or 2Λ, in both lengths together: Gamma noise for each, of the
   scale that one alone would have (`TwoVectors`);
 - numbers v_j ≥ 0 with Σ_j v_j ≤ Λ move Σv by at most Λ, or 2Λ, in the sum of absolute values: integer Laplace noise for
-  each.
+  each. Sums over people are rounded to integers first, so each moves by less than 1 more.
 
 Bounds are checked in integers, so floats say which vector a row gets, but not how long it is. ∎ With `person=` a person
 adds the mean of what her rows would, which lies in the same set if that is convex (`uptack.multivariate.row_sums`).
@@ -304,7 +304,7 @@ def variances(rows: Sample, parts: OfRows, most: float, n: float, part: Allowanc
         scale = most / n
         found = part.gaussian(total, LENGTH, (1,) * total.size, True) * scale
         return found, part.deviation * part.moves(True) * scale / math.sqrt(2)
-    law = IntegerLaplace(moved(part.account) * LENGTH / part.account.epsilon)
+    law = IntegerLaplace((moved(part.account) * LENGTH + total.size) / part.account.epsilon)  # with room to be rounded
     scale = most / (LENGTH * n)
     return np.array(noisy_sums([round(one) for one in total], law, part.account)) * scale, float(law.scale) * scale
 

@@ -19,7 +19,8 @@ one: matrices uuᵀ with |u| ≤ Λ, vectors u with |u| ≤ Λ, 0 or 1. Then a p
 people moves by no more than one over rows does. *Proof.* Her units add up to at most U. So a vector has a length of at
 most Λ, a matrix is positive semidefinite with a trace of at most Λ², and a number is in [0, 1]. One who is replaced
 moves a sum by the difference of two such, whatever the number of her rows. A fraction in [0, 1] that is then rounded
-down to a whole number in a sum moves it by at most 1. ∎
+down to a whole number in a sum moves it by at most 1. A vector in a sum that is rounded moves by less than 1 more in
+each coordinate. ∎
 
 **Lemma (scores).** Let #(< t) be units over U in the scores of `uptack.multivariate.private_sums`. One person moves
 every score by at most 1. *Proof.* She counts between -q and 1 - q in L, and in R between -(1 - q) and q. ∎

@@ -205,6 +205,22 @@ def test_public_levels_cost_nothing_to_find():
     assert (found.columns["ward"] == "a").mean() > 0.98
 
 
+@pytest.mark.parametrize("of", ["arrow", "duckdb"])
+def test_public_levels_of_times(file, of):
+    """As texts or as what they are; texts once failed after the debit, and dates of an engine were in no level."""
+    table = str(file) if of == "duckdb" else pq.read_table(file)
+    levels = {"day": ["2020-01-01", dt.date(2020, 1, 31)], "at": ["2024-01-01"], "seen": ["2020-01-01T00:00:00Z"]}
+    found = made(table, levels=levels)
+    first, second = (int(dt.datetime(2020, 1, d, tzinfo=dt.UTC).timestamp()) * 10**6 for d in (1, 31))
+    for name, places in (("day", (first, second)), ("seen", (first,))):
+        there = found.columns[name][~found.missing[name]]
+        assert set(there) == set(places)
+        assert abs(there.size / N - len(places) / 7) < 0.02
+    shown = next(one for one in found.margins if one.name == "day")
+    assert shown.labels[:2] == ("2020-01-01", "2020-01-31")
+    assert found.to_arrow()["day"].to_pylist().count(dt.date(2020, 1, 31)) > N / 8
+
+
 # ------------------------------------------------------------------------------------------------------------- people
 
 
@@ -243,6 +259,12 @@ WRONG = [
     {"levels": {"age": []}},
     {"levels": {"age": ["x"]}},
     {"levels": {"age": [1, 1]}},
+    {"levels": {"at": ["noon"]}},
+    {"levels": {"at": [5]}},
+    {"levels": {"at": ["2024-01-01", dt.date(2024, 1, 1)]}},
+    {"levels": {"at": ["2024-01-01T00:00:00Z"]}},
+    {"levels": {"at": [dt.timedelta(hours=1)]}},
+    {"levels": {"day": [None]}},
     {"levels": ["age"]},
     {"epsilon": 1e-9},
     {"bounds": (0, 1)},

@@ -108,8 +108,8 @@ def numbers_of(keys: NDArray[np.uint64]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ColumnCells:
-    """A partition of a column. `atoms` are in their order; `edges` are those of intervals, and `core` the range of
-    edges without tails."""
+    """A partition of a column. `atoms` are in their order, of times and durations as ticks; `edges` are those of
+    intervals, and `core` the range of edges without tails."""
 
     kind: Kind
     atoms: Any
@@ -165,6 +165,8 @@ class ColumnCells:
 
     def encode(self, field: Field) -> Codes:
         """The cell of each row of a column."""
+        if not self.ordered and self.kind in TIMED:
+            return self._encode_moments(field)
         if not self.ordered:
             labels, rows = field.codes()
             plain = (self.size - 1 if one is None else self._places.get(one, self.inner) for one in labels)
@@ -175,6 +177,13 @@ class ColumnCells:
             near = np.minimum(np.searchsorted(self.atoms, x), len(self.atoms) - 1)
             cells = np.where(self.atoms[near] == x, near, cells)
         return np.where(there, cells, self.size - 1)
+
+    def _encode_moments(self, field: Field) -> Codes:
+        """The same where atoms are listed ticks, by the nearest floats: an engine sends no others."""
+        (x, there), ticks = row_numbers(field), np.array(self.atoms, np.float64)
+        order = np.argsort(ticks)
+        near = order[np.minimum(np.searchsorted(ticks[order], x.astype(np.float64)), len(ticks) - 1)]
+        return np.where(there, np.where(ticks[near] == x, near, self.inner), self.size - 1)
 
     def tails(self) -> list[Codes]:
         """Cells outwards from the lowest and from the highest edge of what is inside."""
@@ -202,7 +211,7 @@ class ColumnCells:
             return f"{shown:.6g}" if isinstance(shown, float) else str(shown)
 
         if not self.ordered:
-            return [*map(label, self.atoms), OTHER, "missing"]
+            return [*map(label if form is None else text, self.atoms), OTHER, "missing"]
         atoms = [text(value) for value in np.asarray(self.atoms).tolist()]
         ends = [text(edge) for edge in self.edges.tolist()]
         between = [f"{low} to {high}" for low, high in itertools.pairwise(ends)]

@@ -33,7 +33,8 @@ from uptack.table.opening import open_table
 from uptack.table.protocol import Column, Columns
 from uptack.table.reads import Entered, Reads
 from uptack.table.values.entrance import field, foreign, frame
-from uptack.table.values.kinds import canonical
+from uptack.table.values.kinds import Kind, canonical
+from uptack.table.values.times import DAY, Form, ticks_beside
 
 HOW = "noisy counts of cells"
 MOST_ROWS, MOST_COLUMNS = 10**8, 500
@@ -178,7 +179,7 @@ class MeasurementPlan:
 
 
 def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan:
-    kinds = {column.name: column.kind for column in columns}
+    kinds, forms = ({column.name: getattr(column, what) for column in columns} for what in ("kind", "form"))
     if not kinds:
         raise InvalidArgument("table", "one with at least one column", "none")
     checks.few("table", len(kinds), MOST_COLUMNS, "columns", "Choose the columns that belong together.")
@@ -190,7 +191,7 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
         kind = kinds[known(name, kinds)]
         if isinstance(values, str) or not hasattr(values, "__iter__") or not (few := list(values)):
             raise InvalidArgument(f"levels[{name!r}]", "a list of categories", checks.outline(values))
-        checked = [comparable(name, kind, value, "levels") for value in few]
+        checked = [_level(name, kind, value, forms[name]) for value in few]
         if None in checked or len({canonical(value) for value in checked}) < len(checked):
             raise InvalidArgument(f"levels[{name!r}]", "different categories, none of them missing", "others")
         listed[name] = checked
@@ -206,6 +207,15 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
         fix = "The noise would be larger than any table."
         raise InvalidArgument("epsilon", f"larger for {len(kinds)} columns", float(account.epsilon), fix)
     return plan
+
+
+def _level(name: str, kind: Kind, value: Any, form: Form | None) -> Hashable:
+    """A public category as rows of the column show it; of times and durations the float nearest to its ticks."""
+    if form is None:
+        plain: Hashable = comparable(name, kind, value, "levels")
+        return plain
+    ticks = ticks_beside(f"levels[{name!r}]", value, form)
+    return int(float(ticks // DAY * DAY if form.word == "date" else ticks))
 
 
 def _synthesize(columns: Columns, plan: MeasurementPlan, account: Account, rows: int | None) -> SyntheticTable:

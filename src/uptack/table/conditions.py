@@ -41,7 +41,7 @@ from uptack.labels import label
 from uptack.table.names import is_unicode, known
 from uptack.table.values.kinds import Kind, canonical, in_order
 from uptack.table.values.kinds import number as nearest
-from uptack.table.values.times import Form, parse_time
+from uptack.table.values.times import Form, ticks_beside
 
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -195,7 +195,7 @@ def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool =
     if plain is None and missing:
         return None
     if form is not None:
-        return _moment(name, form, value)
+        return ticks_beside(_at(name), value, form)
     truth = isinstance(value, bool | np.bool_)
     text = isinstance(value, str) and "\0" not in value and is_unicode(value)  # every engine can hold it
     real = isinstance(value, Real | Decimal) and isinstance(plain, int | float) and math.isfinite(plain)
@@ -208,18 +208,6 @@ def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool =
         fix = "A row without a value meets only == None, and 'in' with None." if plain is None else ""
         raise InvalidArgument(_at(name), f"{must}, as the column is of type {kind}", checks.describe(value), fix)
     return canonical(nearest(plain)) if kind == "number" else plain
-
-
-def _moment(name: str, form: Form, value: Any) -> int:
-    """The ticks of a time or a duration that was written."""
-    said = parse_time(value)
-    if said is None or not said.fits(form):
-        length = "a duration, such as timedelta(hours=1) or 01:00:00"
-        what = length if form.word == "duration" else "a date or time like the column's"
-        zoned = said is not None and said.word == "utc" and form.word != "duration"
-        fix = "Compare a time with a zone only with a column that has one." if zoned else ""
-        raise InvalidArgument(_at(name), what, checks.describe(value), fix)
-    return said.ticks
 
 
 # ------------------------------------------------------------------------------------------------- conditions as a text

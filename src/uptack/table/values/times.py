@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import interrupts
+from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
 from uptack.table.values.kinds import Kind, canonical
 
@@ -223,6 +223,18 @@ def parse_time(value: Any) -> ParsedTime | None:
         zoned = isinstance(plain, datetime) and plain.tzinfo is not None
         return ParsedTime(_ticks(plain), "utc" if zoned else "clock")
     return None
+
+
+def ticks_beside(argument: str, value: Any, form: Form) -> int:
+    """The ticks of a time or a duration that somebody wrote, which can stand beside the rows of a column."""
+    said = parse_time(value)
+    if said is None or not said.fits(form):
+        length = "a duration, such as timedelta(hours=1) or 01:00:00"
+        what = length if form.word == "duration" else "a date or time like the column's"
+        zoned = said is not None and said.word == "utc" and form.word != "duration"
+        fix = "Compare a time with a zone only with a column that has one." if zoned else ""
+        raise InvalidArgument(argument, what, checks.describe(value), fix)
+    return said.ticks
 
 
 def _parsed(text: str) -> Any:

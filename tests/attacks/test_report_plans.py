@@ -43,6 +43,18 @@ def test_a_plan_is_used_up_once_whatever_threads_do():
         paid.run(request, tree)
 
 
+def test_a_request_that_is_dearer_than_its_part_reads_no_rows(monkeypatch):
+    opened = session({"x": np.arange(3000.0)})
+    cheap, dear = (Request("median", "x", epsilon=epsilon) for epsilon in (0.5, 0.6))
+    tree = opened.loss_of(cheap)
+    paid = opened.pay([tree], 1e-6, "a median")
+    with monkeypatch.context() as patched:
+        patched.setattr(opened, "paid_for", lambda request: pytest.fail("rows were read"))
+        with pytest.raises(ut.UptackError, match="may cost more than this plan has paid for it; no rows were read"):
+            paid.run(dear, tree)
+    assert paid.run(cheap, tree)  # its part is still there
+
+
 @pytest.mark.parametrize(
     "column",
     [2**53 + RNG.integers(0, 3, 5000), 2**62 + RNG.integers(0, 3, 5000), 1e17 + 16.0 * RNG.integers(0, 5, 5000)],

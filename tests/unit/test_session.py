@@ -108,6 +108,14 @@ def test_the_debit_comes_before_the_data_and_is_the_cost(name, tmp_path):
     assert made.privacy <= book.spent() == session.spent == request(name).cost
 
 
+def test_without_a_ledger_a_release_that_fails_is_counted_too():
+    session = seeded()
+    session.paid_for = lambda request: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        session.run(request("median"))
+    assert session.spent == request("median").cost
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_request_beyond_the_budget_reads_nothing(name, tmp_path):
     book = ut.Ledger(tmp_path / "budget.db", epsilon=1, delta=1e-5)

@@ -122,6 +122,15 @@ def _moves(table: bool = False) -> Pairs:
     return {f"{d} to {e}": _placed(d, e, table=table) for d, e in MOVES}
 
 
+def _linked(n: int = 600) -> Pair:
+    """Three columns that are alike, but for a row that goes from where the first two agree to where the others do."""
+    a = np.arange(n) % 2
+    a[-1] = 0
+    sides = [{"a": a, "b": np.append(a[:-1], b), "c": np.append(a[:-1], 1)} for b in (0, 1)]
+    d, e = ({name: np.array(["no", "yes"])[x] for name, x in side.items()} for side in sides)
+    return d, e
+
+
 # -------------------------------------------------------------------------------------------------------------- people
 
 
@@ -151,6 +160,17 @@ def _person_spread(n: int = PEOPLE, secret: bool = False) -> Pair:
     """Everybody in three cells, and one whose rows are in two others, three times as many."""
     rest, ids, others = np.tile([0, 1, 2], n - 1), np.repeat(np.arange(n - 1), 3), [3] * 4 + [4] * 4
     return person(rest, ids, others, []) if secret else person(rest, ids, [0, 1, 2], others)
+
+
+def _person_odd(secret: bool = False) -> Pair:
+    """Categories and numbers of people with two rows each, and one with more, who has those of nobody else, or none."""
+    kinds, x = np.repeat(["a", "b"], 400), np.repeat(np.r_[np.zeros(150), np.arange(250.0)], 2)
+
+    def side(kind: str, number: float, times: int) -> PersonRows:
+        table = {"kind": np.append(kinds, [kind] * times), "x": np.append(x, [number] * times)}
+        return PersonRows(table, np.append(np.repeat(np.arange(400), 2), [400] * times))
+
+    return side("c", 1e9, MORE), side("a", 0.0, 0 if secret else 1)
 
 
 def person_ranked(n: int = PEOPLE, label: bool = False) -> Pair:
@@ -228,6 +248,7 @@ def _columns() -> list[Scenario]:
         edge("median, drop", "median", gone, missing="drop"),
         edge("median, an interval", "median", few, interval=0.9),
         edge("median, an interval, add/remove", "median", left, interval=0.9, **SECRET),
+        edge("median, an interval, 2 rows", "median", wide, interval=0.9, epsilon=40, rows_per_person=2),
         edge("quartiles", "quantile", few, p=low),
         edge("quartiles, 2 rows", "quantile", wide, p=low, rows_per_person=2),
         edge("quartiles, nanoseconds", "quantile", change_rows(days, slice(0, 1), days[-1]), p=low),
@@ -377,7 +398,8 @@ def _fits() -> list[Scenario]:
     clear = _response(np.ones((400, 1)), np.r_[np.zeros(10), np.full(390, 2.0)], 0, 4.0)
     kinds, here = np.repeat(["a", "b"], 200), np.r_[np.zeros(150), np.arange(250.0)]
     table = {"kind": kinds, "x": here}
-    odd = table, {"kind": np.append(kinds[:-1], "c"), "x": np.append(here[:-1], 1e9)}
+    odd, odder = ((table, {"kind": np.append(kinds[:-k], k * ["c"]), "x": np.append(here[:-k], k * [1e9])}) for k in (1, 2))
+    known = {name: ["no", "yes"] for name in "abc"}
     return [
         edge("short cut", short, two_lines, block_fit="ols", blocks=N, **plain),
         edge("short cut, huber", short, apart, blocks=60, **plain),
@@ -403,7 +425,10 @@ def _fits() -> list[Scenario]:
         edge("synthetic", "synthetic", odd, delta=DELTA),
         edge("synthetic, add/remove", "synthetic", _without(odd), delta=DELTA, **SECRET),
         edge("synthetic, levels", "synthetic", odd, delta=DELTA, levels={"kind": ["a", "b"]}),
+        edge("synthetic, 2 rows", "synthetic", odder, delta=DELTA, rows_per_person=2),
+        edge("synthetic, pairs", "synthetic", _linked(), delta=DELTA, levels=known),
         edge("concentrated, a row that moves", "linear_regression", moves, epsilon=3, delta=0.25),
+        edge("concentrated, 3 rows", "linear_regression", across3, epsilon=4, delta=0.4, rows_per_person=3),
         edge("R_S", "papers.R_S", _worst_row(), eps=5, delta=DELTA),
         edge("R_H", "papers.R_H", _worst_row(400, columns=2), eps=20, delta=DELTA),
         edge("groups, 2 rows", "per_group", people, groups=[0, 1], **groups),
@@ -465,10 +490,13 @@ def _people() -> list[Scenario]:
         edge("unknown groups, two each, people", "median", grouped, groups_per_person=2, **unknown),
         edge("block median, people", blocks, over, blocks=120, **here),
         edge("block median, twice, people", blocks, over, blocks=240, times=2, **here),
+        edge("synthetic, people", "synthetic", _person_odd(), delta=DELTA),
+        edge("synthetic, add/remove, people", "synthetic", _person_odd(secret=True), delta=DELTA, **SECRET),
         edge("stable value, people", "stable_value", moved(n=240), blocks=120, delta=DELTA, **here),
         edge("short cut, people", "shortcut_regression", line, **short),
         edge("short cut, standard errors, people", "shortcut_regression", line, standard_errors=True, **short),
         edge("linear, people", "linear_regression", across, epsilon=3),
+        edge("concentrated, people", "linear_regression", across, epsilon=3, delta=0.25),
         edge("linear, add/remove, people", "linear_regression", leaves, epsilon=3, **SECRET),
         edge("scatter, people", "scatter", turned, epsilon=3),
         edge("density, people", "kde", moved(0.5, 8.5), delta=DELTA, bandwidth=0.5),

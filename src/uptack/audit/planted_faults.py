@@ -140,6 +140,34 @@ def _data_box(columns: Any, *_: Any) -> DensityBox:
     return DensityBox(*(tuple(side) for side in zip(*ends, strict=True)))
 
 
+def _unpaid(original: Any) -> Any:
+    """What a list or counts cost, while the budget stays as it was."""
+
+    def pay(budget: Any, *price: Any) -> Any:
+        left = budget.left
+        made = original(budget, *price)
+        budget.rounds = getattr(budget, "rounds", 0) + 1
+        budget.left = left if budget.rounds <= 30 else Fraction(0)  # else it would never run out
+        return made
+
+    return pay
+
+
+def _true_size(original: Any) -> Any:
+    """A number of rows without noise."""
+    return lambda budget, units, rho: units / budget.step if units.size == 1 else original(budget, units, rho)
+
+
+def _data_edges(original: Any) -> Any:
+    """Edges of buckets with the largest number as one more."""
+
+    def buckets(column: Any, *rest: Any) -> Any:
+        edges, *others = original(column, *rest)
+        return np.append(edges, float(column.rows.in_memory().lines[0].max())), *others
+
+    return buckets
+
+
 def _data_bounds(rows: Any, entropy: Any) -> Any:
     width = max(float(rows.max() - rows.min()), 1e-9)
     return laplace(rows.mean(), sensitivity=width / rows.size, epsilon=1, entropy=entropy)
@@ -196,6 +224,9 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
     ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
     ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
+    *((f"interval: draw {k} at three times its ε", "median, an interval", at("InverseDraw", k, rho=power(3))) for k in (1, 2, 3)),
+    ("interval: the end that was aimed at, not drawn", "median, an interval", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
+    ("interval: ends of one row of two", "median, an interval, 2 rows", always("statistics.Question.rows", 1)),
     ("reach: rows a person ignored", "median, 2 rows", argument("statistics.Statistic.reach", 4, lambda rows: 1)),
     ("chain: e^(-ε/4g) for e^(-ε/8g)", "quartiles", argument(DECAY, 0, times(2))),
     ("chain: rows a person ignored", "quartiles, 2 rows", argument(DECAY, 1, lambda g: 1)),
@@ -348,6 +379,25 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("linear: pairs dealt anew where rows come and go", "linear, add/remove", patch("multivariate.chosen", lambda f: _pairs_by_n)),
     ("linear: a row in two pairs", "linear, a row that moves", result("multivariate.equal", lambda places, *_: np.hstack([places, [places[0], np.roll(places[0], 1)]]))),
     *((f"{fit}: noise of draw {k} ÷ 4", f"{fit}, a row that moves", planting.less_noise(k, 4)) for fit, most in FIT_DRAWS.items() for k in range(1, most + 1) if (fit, k) not in STILL),
+    ("concentrated: sums of one row of three", "concentrated, 3 rows", at("GaussianSums", scale=times(Fraction(1, 3)))),
+    ("concentrated: sums of one row of a person", "concentrated, people", ALL_UNITS),
+    # synthetic tables
+    ("synthetic: counts with half of their noise", "synthetic", at("GaussianCounts", law=narrower())),
+    ("synthetic: counts of a second scan without noise", "synthetic", no_draw("GaussianCounts", lambda v: v)),
+    ("synthetic: frequent values with half of their noise", "synthetic, add/remove", at("FrequentKeys", law=narrower())),
+    ("synthetic: a cutoff off by one", "synthetic", at("FrequentKeys", cutoff=lambda t: t - 1)),
+    ("synthetic: a cutoff for ten times its δ", "synthetic", argument("synthesis.noisy_counts.cutoff", 2, lambda d: 10 * d)),
+    ("synthetic: every value shown", "synthetic", no_draw("FrequentKeys", lambda v: v)),
+    ("synthetic: values without a cutoff, with noise", "synthetic", at("FrequentKeys", cutoff=lambda t: 1)),
+    ("synthetic: a choice at twice its ε", "synthetic, pairs", at("ScoredChoice", rate=times(2))),
+    ("synthetic: pairs that are scored for one replaced value", "synthetic, pairs", argument("synthesis.RhoBudget.choose", 2, lambda m: Fraction(m, 2))),
+    ("synthetic: the best pair, not drawn", "synthetic, pairs", no_draw("ScoredChoice", lambda scores: int(np.argmax(scores)))),
+    ("synthetic: rounds that are not debited", "synthetic", patch("synthesis.RhoBudget._pay", _unpaid), patch("account.Account.concentrated", lambda f: lambda account, rho, failure: f(account, rho, failure).prepaid())),
+    ("synthetic: one row of two", "synthetic, 2 rows", always("account.Account.rows", 1)),
+    ("synthetic: the true number of rows", "synthetic, add/remove", patch("synthesis.RhoBudget.counts", _true_size)),
+    ("synthetic: cells of numbers off the data", "synthetic", patch("synthesis.measure._buckets", _data_edges)),
+    ("synthetic: rows of people that weigh one each", "synthetic, people", ALL_UNITS),
+    ("synthetic: units of half a person", "synthetic, people", patch("synthesis.RhoBudget.law", lambda f: lambda self, rho: narrower()(f(self, rho)))),
 )
 # fmt: on
 FAULTS = tuple(PlantedFault(name, where, tuple(plants)) for name, where, *plants in LINES)

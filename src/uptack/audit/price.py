@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from uptack.account import AssumptionFailed, Mechanism, observed_by
 from uptack.audit.replay import TapeEntropy
 from uptack.audit.scenario import Pair, Scenario
+from uptack.errors import Failed, UptackError
 from uptack.privacy import Privacy, cost, gaussian_epsilon, gaussian_noise_multiplier, zcdp
 from uptack.privacy.loss import Composed, Gaussian, Loss, Zcdp
 from uptack.release import NoReply, Release
@@ -65,7 +66,7 @@ class Prices:
 def price(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
     """What is wrong with the mechanisms inside of a release between these neighbours; nothing, if all theorems apply.
 
-    An error is no problem of theirs: replays see it.
+    An error is no problem of theirs, and replays see it; but where D has an answer, the same outputs must not break D'.
     """
     return list(prices(scenario, pair, seed).problems)
 
@@ -84,6 +85,8 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
                 results.append(scenario.result(data, tape))
             except Exception as raised:
                 error = f"{type(raised).__name__}: {raised}"
+                if results and (isinstance(raised, Failed) or not isinstance(raised, UptackError)):
+                    recorder.diverged = recorder.diverged or "the same outputs make it fail on the neighbour"
         if recorder.diverged:
             return Prices(problems=(f"another course of events: {recorder.diverged}",))
         if error:

@@ -620,3 +620,11 @@ def test_groups_of_five_hundred_people_get_a_median_with_an_interval():
     copies = patient[again] + 2271 * (np.arange(again.size) % (1 + 4 * advice.n // 2271))
     given |= {"by": ward[again], "person": copies}
     assert all(ut.median(x[again], **given, epsilon=1, entropy=ut.SeededEntropy(1)).value.values())
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_people_in_several_groups_share_epsilon_and_delta(groups):
+    ids, x = np.repeat(np.arange(2000), 2), np.arange(4000) % 50.0
+    options = {"by": np.tile(["a", "b"], 2000), "groups": ["a", "b"], "person": ids, "groups_per_person": groups}
+    made = ut.median(x, epsilon=8, delta=1e-3, method="ptr", entropy=ut.SeededEntropy(1), **options)
+    assert (made.privacy.epsilon, made.privacy.delta) == (8, 1e-3)

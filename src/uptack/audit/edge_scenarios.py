@@ -248,6 +248,7 @@ def _columns() -> list[Scenario]:
         edge("median, drop", "median", gone, missing="drop"),
         edge("median, an interval", "median", few, interval=0.9),
         edge("median, an interval, add/remove", "median", left, interval=0.9, **SECRET),
+        edge("median, an interval, few rows", "median", _without(two_values(21, 11)), interval=0.9, **SECRET),
         edge("median, an interval, 2 rows", "median", wide, interval=0.9, epsilon=40, rows_per_person=2),
         edge("quartiles", "quantile", few, p=low),
         edge("quartiles, 2 rows", "quantile", wide, p=low, rows_per_person=2),

@@ -212,6 +212,10 @@ def test_an_unexpected_failure_says_nothing(server, monkeypatch):
     reply = server.signed_in().get("/api/datasets/clinic")
     assert reply.status_code == 500
     assert "4711" not in reply.text
+    page = server.signed_in().get("/datasets/clinic", headers={"Accept": "text/html,*/*"})
+    assert (page.status_code, "4711" in page.text) == (500, False)
+    assert "The server failed" in page.text
+    assert page.headers["content-type"].startswith("text/html")
 
 
 def test_a_failure_after_the_debit_is_withheld(server, monkeypatch):

@@ -25,7 +25,7 @@ from uptack.server.app import create_app
 from uptack.server.config import DatasetConfig, ServerConfig
 from uptack.server.forms import questions
 from uptack.server.release_store import Record, releases
-from uptack.server.service import Caller, Service
+from uptack.server.service import Caller, Service, half_width
 
 pytestmark = pytest.mark.filterwarnings("ignore:Using `httpx`")
 
@@ -268,6 +268,14 @@ def test_groups_that_nobody_listed_have_delta_filled_in(ann, service):
     silent = ann.get("/datasets/clinic/ask/median?column=age&by=ward&groups=a%0Ab&epsilon=0.01&example=yes")
     assert "Made-up rows" in silent.text
     assert "<svg" not in silent.text.partition('id="example"')[2]  # no picture of nothing
+
+
+def test_a_plan_has_no_error_where_no_made_up_category_has_enough_rows(ann):
+    page = ann.get("/datasets/clinic/ask/histogram?column=cost&epsilon=0.5&delta=1e-7")
+    assert page.status_code == 200
+    assert "Price" in page.text
+    assert half_width(ut.histogram(np.arange(3000), epsilon=1, delta=1e-7)) is None  # no category, so no widths
+    assert half_width(ut.mean(np.random.default_rng(1).standard_cauchy(3000), epsilon=1)) is None  # infinite
 
 
 def test_a_certain_refusal_is_free_and_says_so(ann, service):

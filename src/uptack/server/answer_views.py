@@ -76,7 +76,7 @@ def apart(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
     >>> lines = ("a", "1", ""), ("b", "⊥", "too few"), ("c", "⊥", "too few")
     >>> table = FigureTable("", ("group", "value", "note"), lines)
     >>> apart(table)[0].lines, apart(table)[1]
-    ((('a', '1'), ('b', '⊥'), ('c', '⊥')), ('b, c: too few',))
+    ((('a', '1'), ('b', '⊥'), ('c', '⊥')), ('For b, c: too few',))
     """
     if "value" not in table.head or table.head[-1] != "note":
         return table, ()
@@ -87,7 +87,7 @@ def apart(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
     if len(about) > MOST_NOTES:
         return table, ()
     every = len(table.lines)
-    notes = tuple(note if len(names) == every else f"{', '.join(names)}: {note}" for note, names in about.items())
+    notes = tuple(note if len(names) == every else f"For {', '.join(names)}: {note}" for note, names in about.items())
     return replace(table, head=table.head[:-1], lines=tuple(line[:-1] for line in table.lines)), notes
 
 

@@ -25,15 +25,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import uptack
 from uptack.errors import UptackError
+from uptack.report.text import sentence
 from uptack.server.access import Access, Limits
 from uptack.server.api import Asking, FreeWork, Reading, add_api, as_error, as_json
 from uptack.server.config import ServerConfig
-from uptack.server.pages import add_pages
+from uptack.server.pages import add_pages, render
 from uptack.server.service import Caller, Refused, Service
 
 LOG = logging.getLogger("uptack.server")
 ENVIRONMENT = "UPTACK_SERVER"
 """Where worker processes find the configuration."""
+FAILURE = "the server failed; the curator's log has the time"
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; frame-src 'self'; "
@@ -79,9 +81,11 @@ class Rim:
             refused = Refused(413, f"a request has at most {self._largest:,} bytes")
             await as_error(refused)(scope, receive, sending)
         except Exception:  # its text might show a row
-            error = {"error": {"type": "Failed", "message": "the server failed; the curator's log has the time"}}
+            error = {"error": {"type": "Failed", "message": FAILURE}}
             with contextlib.suppress(Exception):
-                await as_json(error, 500)(scope, receive, sending)
+                browser = b"text/html" in dict(scope["headers"]).get(b"accept", b"")
+                reply = render("error", None, 500, message=sentence(FAILURE)) if browser else as_json(error, 500)
+                await reply(scope, receive, sending)
         finally:
             route = getattr(scope.get("route"), "path", "(none)")
             self._seen[route, status] += 1

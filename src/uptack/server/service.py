@@ -516,13 +516,16 @@ def storable(made: Any) -> Any:
 
 
 def half_width(made: Any) -> float | None:
-    """Half the width of the 95% interval of an answer; None where it has none."""
+    """Half the width of the 95% interval of an answer, on average over its figures; None where that is no number.
+
+    A histogram without a category that has enough rows has no figures, and the interval of a mean may be infinite.
+    """
     try:
         low, high = made.interval(0.95)
-        half = float(np.mean(np.asarray(high, float) - np.asarray(low, float))) / 2
-        return half if math.isfinite(half) else None
+        widths = np.asarray(high, float) - np.asarray(low, float)
     except (UptackError, TypeError, ValueError):
         return None
+    return float(widths.mean()) / 2 if widths.size and np.isfinite(widths).all() else None
 
 
 def made_up_session(session: Session, seed: int) -> Session:

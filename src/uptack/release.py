@@ -198,12 +198,12 @@ class Release(Tabular, Generic[T]):
         """
         cost = {**_price(self.privacy), "note": " ".join(self.notes)}
         beside: Mapping[str, Any] = getattr(self.noise, "beside", dict)()  # further columns, such as standard errors
-        figures = of_value(self.value, self._ends()[0], self.labels)
+        figures = of_value(self.value, self.interval_at_hand()[0], self.labels)
         return [{**one, **cost, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(figures)]
 
     def table(self) -> FigureTable:
         """The figures, their intervals if the law of the noise is known, the cost, and notes."""
-        ends, percent = self._ends()
+        ends, percent = self.interval_at_hand()
         figures = of_value(self.value, ends, self.labels)
         notes = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
         return FigureTable.of(figures, self.mechanism, notes, percent=percent, private=self.private)
@@ -214,25 +214,31 @@ class Release(Tabular, Generic[T]):
         It needs matplotlib: `pip install "uptack[plots]"`. Further arguments go to the value's own `plot`.
         """
         if isinstance(self.value, PlottedValue):
-            return self.value.plot(ax, **{"interval": self._ends()[0]} | style)
+            return self.value.plot(ax, **{"interval": self.interval_at_hand()[0]} | style)
         if hasattr(self.value, "plot"):
             return self.value.plot(ax=ax, **style)
         if not isinstance(self.value, np.ndarray) or self.value.ndim != 1 or self.value.dtype.kind not in "iuf":
             raise UptackError(f"a {self.mechanism} has no plot; print the value instead")
-        lines = of_value(self.value, self._ends()[0], self.labels)
+        lines = of_value(self.value, self.interval_at_hand()[0], self.labels)
         names, ends = [one["figure"] for one in lines], [[one[end] for one in lines] for end in ("low", "high")]
         draw = levels if self.labels and all(map(is_number, names)) else dots
         ax = draw(names, self.value.tolist(), ends, ax, **style)
         ax.set_xlabel(caption(f"{self.mechanism} ({self.privacy})"))
         return ax
 
-    def _ends(self) -> tuple[Ends, str]:
-        """The interval that is shown, at no cost: at 95%, or at the confidence that the release was made with."""
-        confidence = getattr(self.noise, "confidence", SHOWN)
+    def interval_at_hand(self) -> tuple[Ends, str]:
+        """The interval that is shown, at no cost, and its confidence in percent: 95%, or that of the release.
+
+        The figures of groups have intervals of their own, all at one confidence.
+        """
+        parts = self.value.values() if isinstance(self.value, Mapping) else ()
+        noises = (self.noise, *(getattr(part, "noise", None) for part in parts))
+        confidence = next((noise.confidence for noise in noises if hasattr(noise, "confidence")), SHOWN)
+        percent = f"{100 * float(confidence):g}%"
         try:
-            return self.interval(confidence), f"{100 * float(confidence):g}%"
+            return self.interval(confidence), percent
         except UptackError:
-            return None, ""
+            return None, percent
 
     def __repr__(self) -> str:
         if _entries(self.value) > LONG:

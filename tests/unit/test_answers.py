@@ -431,3 +431,11 @@ def test_a_noisy_size_is_within_its_law():
 def test_tables_align():
     table = FigureTable("t", ("", "value"), (("a", "1"), ("bb", "1,000")), right=frozenset({1}))
     assert table.text() == "t\n    value\na       1\nbb  1,000"
+
+
+def test_intervals_of_groups_state_their_confidence():
+    x, ward = np.arange(4000.0), np.repeat(["a", "b"], 2000)
+    for given, percent in (({}, "95%"), ({"interval": 0.9}, "90%")):
+        statistic = ut.median if given else ut.mean
+        made = statistic(x, by=ward, groups=["a", "b"], epsilon=4, entropy=ut.SeededEntropy(1), **given)
+        assert made.table().head == ("group", "value", f"{percent} interval", *(made.table().head[3:]))

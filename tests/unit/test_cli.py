@@ -396,3 +396,15 @@ def test_an_import_that_fails_leaves_garbage_collection_as_it_was(monkeypatch):
             assert gc.isenabled() == on
         finally:
             gc.enable()
+
+
+def test_groups_are_printed_with_their_intervals(capsys, ages):
+    given = ("--by", "town", "--group", "a", "--group", "b", "--epsilon", 4, "--seed", 1)
+    code, out, _ = run(capsys, "mean", ages, "age", *given)
+    assert code == 0
+    name, value, interval = out.splitlines()[0].split("\t")
+    assert (name, interval[:13]) == ("a", "95% interval ")
+    assert abs(float(value) - 50) < 3
+    assert "90% interval" in run(capsys, "median", ages, "age", *given, "--interval", 0.9)[1]
+    counts = run(capsys, "histogram", ages, "town", "--delta", 1e-6, "--epsilon", 1, "--seed", 1)[1]
+    assert "\t95% interval 2" in counts

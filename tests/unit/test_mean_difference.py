@@ -71,3 +71,8 @@ def test_sessions_and_people_have_it():
     assert made.value == pytest.approx(3, abs=1)
     with pytest.raises(InvalidArgument, match="groups must be"):
         ut.mean_difference(x, ward, groups=("a",), epsilon=1)
+
+
+def test_notes_name_the_group():
+    made = ut.mean_difference(*table(1), **GROUPS, epsilon=4, entropy=ut.SeededEntropy(1))
+    assert [note.partition(":")[0] for note in made.notes[:2]] == ["Group a", "Group b"]

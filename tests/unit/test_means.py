@@ -334,3 +334,16 @@ def test_python_keeps_its_sum():
     assert "sum" not in space
     assert ut.sum is ut.statistics.sum
     assert sum([1, 2]) == 3
+
+
+def test_an_infinite_interval_is_explained_and_a_refusal_names_an_epsilon():
+    x = np.random.default_rng(1).standard_cauchy(3000)
+    heavy = ut.mean(x, epsilon=1, **seeded())
+    assert np.isinf(heavy.interval(0.95)).any()
+    assert "The interval is infinite on a side where the tail" in heavy.notes[-1]
+    spread = ut.variance(np.random.default_rng(1).standard_t(3, 3000), epsilon=1, **seeded())
+    assert "too heavy for a variance" in spread.notes[-1]
+    few = ut.mean(np.arange(50.0), epsilon=1, **seeded())
+    assert not few
+    assert few.privacy.epsilon == 0
+    assert ut.mean(np.arange(50.0), epsilon=few.advice.epsilon, **seeded()).privacy.epsilon > 0  # rows are read now

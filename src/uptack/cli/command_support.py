@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
@@ -19,7 +19,7 @@ import numpy as np
 from uptack.cli.command_values import EXACT, MISSING, pairs, stacked
 from uptack.display.numbers import number, plain, words
 from uptack.display.tabular import aligned
-from uptack.errors import InvalidArgument, NoInterval
+from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -261,7 +261,7 @@ def release(
 
 def as_dict(result: Made) -> dict[str, Any]:
     """A result as plain values, with its 95% interval if it has one."""
-    ends = _ends(result)
+    ends = result.interval_at_hand()[0] if result else None
     return {**result.to_dict(), **({} if ends is None else {"interval": [plain(end) for end in ends]})}
 
 
@@ -270,18 +270,21 @@ def as_text(result: Made) -> str:
     if not result:
         return f"⊥  no reply ({result.mechanism}, {result.privacy}); {result.reason}"
     fit = getattr(result, "lines", None)  # of a regression: estimates and their errors
-    shown = _value_lines(result.value, _ends(result), result.labels) if fit is None else fit()
+    shown = _value_lines(result) if fit is None else fit()
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
     return "\n".join([*shown, *rows, *result.notes, f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
-def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
+def _value_lines(result: Release[Any]) -> list[str]:
     """One line for each number, with its name and its interval if it has them."""
+    value, names, (ends, percent) = result.value, result.labels, result.interval_at_hand()
     if isinstance(value, Mapping) and not value:
         return ["no category has enough rows to be shown"]
     if isinstance(value, Mapping):
-        return [f"{label(k)}\t{_short(v)}" for k, v in value.items()]
+        pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+        shown = [_entry(one, pair, percent) for one, pair in zip(value.values(), pairs, strict=True)]
+        return [f"{label(name)}\t{text}" for name, text in zip(value, shown, strict=True)]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if hasattr(value, "table"):
@@ -289,16 +292,16 @@ def _value_lines(value: Any, ends: Any, names: Sequence[Any] = ()) -> list[str]:
     if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
         return [str(value)]
     if np.ndim(value) == 0:
-        return [_with_interval(value, ends)]
+        return [_with_interval(value, ends, percent)]
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
-    shown = [_with_interval(one, pair) for one, pair in zip(value, pairs, strict=True)]
+    shown = [_with_interval(one, pair, percent) for one, pair in zip(value, pairs, strict=True)]
     called = [label(name) for name in names] if len(names) == len(shown) else []
     return aligned(list(zip(called, shown, strict=True))) if called else shown
 
 
-def _with_interval(value: Any, ends: Any) -> str:
-    interval = "" if ends is None else f"   95% interval {_value_text(ends[0])} to {_value_text(ends[1])}"
-    return _value_text(value) + interval
+def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
+    text = "" if ends is None else f"{apart}{percent} interval {_value_text(ends[0])} to {_value_text(ends[1])}"
+    return _value_text(value) + text
 
 
 def _value_text(value: Any) -> str:
@@ -306,20 +309,16 @@ def _value_text(value: Any) -> str:
     return words(value) if isinstance(value, date | timedelta) else number(value)
 
 
-def _short(value: Any) -> str:
+def _entry(value: Any, ends: Any, percent: str) -> str:
     """An entry of a table: a count, or a group's own answer."""
     if isinstance(value, NoReply):
         return f"⊥  a reply needs {value.advice}"
-    numbers = [_value_text(v) for v in np.atleast_1d(value.value if isinstance(value, Release) else value)]
+    if isinstance(value, Release):
+        ends, percent = value.interval_at_hand()
+    held = value.value if isinstance(value, Release) else value
+    if np.ndim(held) == 0:
+        return _with_interval(held, ends, percent, "\t")
+    numbers = [_value_text(one) for one in held]
     if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
         return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
     return " ".join(numbers)
-
-
-def _ends(result: Made) -> tuple[Any, Any] | None:
-    if not result:
-        return None
-    try:
-        return result.interval(0.95)
-    except NoInterval:
-        return None

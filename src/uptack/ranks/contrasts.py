@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from uptack import checks
 from uptack.account import Outcome
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import IntegerLaplace
@@ -376,8 +377,10 @@ def mean_difference(
         question.account.keep_size(sum(one.rows for one in made), law, times=2)
     means = [one.frame.centre + one.frame.half * one.first for one in made]
     noise = WelchInterval(means[0] - means[1], MeanInterval(made[0]), MeanInterval(made[1]))
-    clipped = (moments.clipping(one) for one in made)
-    notes = (*contrast.notes, *clipped, *sampling_note(question.account), noise.sentence)
+    names = (label(group) for group in contrast.samples.groups)
+    clipped = (f"Group {name}: {moments.clipping(one)}" for name, one in zip(names, made, strict=True))
+    endless = moments.open_ends(*(tail for one in made for tail in one.tails(DOUBT)))
+    notes = (*contrast.notes, *clipped, *endless, *sampling_note(question.account), noise.sentence)
     return question.account.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))
 
 

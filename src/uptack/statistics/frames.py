@@ -275,6 +275,9 @@ def enough(n: int, epsilon: Fraction) -> bool:
     return plan.anchor * plan.per_row * plan.left_out >= LEAST_NATS
 
 
+MOST_TIMES = 64
+"""Half the largest multiple of ε that advice looks at: a table that needs more than 32 times ε needs rows."""
+
 OTHER = "a trimmed mean or a median (nearly all values may be tied, or many may be gross errors)"
 
 
@@ -282,7 +285,9 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
     """Advice: more rows, if they make the anchor surer; else another statistic."""
     each = question.epsilon / question.rows
     if not looked:
-        return Advice(n=least_n(lambda size: enough(size, each)))
+        times = next((k for k in range(2, MOST_TIMES) if enough(n, each * k / 2)), None)
+        more = None if times is None else float(question.account.promised * times / 2)
+        return Advice(n=least_n(lambda size: enough(size, each)), epsilon=more)
 
     def surest(size: int) -> bool:  # more rows would make the anchor no surer
         plan = FramePlan.of(size, each)

@@ -24,7 +24,7 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Question, column, read_question
-from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping, framed
+from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping, framed, open_ends
 from uptack.statistics.statistic import Functional, Statistic
 from uptack.table.protocol import Column
 from uptack.table.reads import COLUMN, MOMENTS
@@ -127,7 +127,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
         return question.account.close(made)
     value = made.frame.centre + made.frame.half * made.first
     noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
-    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
+    endless = () if noise is None else open_ends(*made.tails(DOUBT))
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made), *endless)))
 
 
 @release(reads=COLUMN, by=per_group, page="mean", people="each")
@@ -156,7 +157,8 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     if isinstance(made, Outcome):
         return question.account.close(made)
     value = made.frame.centre * made.total + made.frame.half * made.added
-    return question.account.close(Outcome(value, HOW, SumInterval(made, made.rows), notes=(clipping(made),)))
+    notes = (clipping(made), *open_ends(*made.tails(DOUBT)))
+    return question.account.close(Outcome(value, HOW, SumInterval(made, made.rows), notes=notes))
 
 
 # ----------------------------------------------------------------------------------------------------------- variances
@@ -250,7 +252,8 @@ def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
     variance = made.frame.half**2 * made.variance
     noise = None if question.capped else VarianceInterval(made, variance, fourth, root)
     value = math.sqrt(variance) if root else variance
-    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made),)))
+    endless = () if noise is None else open_ends(*made.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made), *endless)))
 
 
 @release(reads=COLUMN, by=per_group, people=True)

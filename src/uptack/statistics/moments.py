@@ -293,4 +293,18 @@ def clipping(made: Moments) -> str:
     ends, unseen = number(round(made.clipped / 2)), number(float(f"{made.unseen:.2g}"))
     clipped = f"Values outside a privately chosen range were clipped to it (about {ends} rows at each end)."
     gross = f"Up to about {unseen} gross errors could go unnoticed, and the interval does not allow for them."
-    return f"{clipped} {gross} Make codes for missing values, such as 999, missing first."
+    return f"{clipped} {gross} Set codes for missing values, such as 999, to missing first."
+
+
+def open_ends(*tails: float, of: str = "mean") -> tuple[str, ...]:
+    """A note on an interval without an end, which a reader would take for an error; none where all tails are finite.
+
+    >>> open_ends(0.5, 2.0)
+    ()
+    >>> open_ends(0.5, math.inf)[0].partition(".")[0]
+    'The interval is infinite on a side where the tail beyond that range may be too heavy for a mean'
+    """
+    if not any(map(math.isinf, tails)):
+        return ()
+    cause = f"The interval is infinite on a side where the tail beyond that range may be too heavy for a {of}."
+    return (f"{cause} More rows or a larger ε help. Medians and interquartile ranges do not depend on the tail.",)

@@ -33,6 +33,9 @@ def _hint(name: str) -> str:
     """The name that may be meant; "" where none is like it, and for modules, which Python then looks for itself."""
     if _is_hidden(name):
         return ""
+    words = importlib.import_module("uptack.registry.other_words").OTHER_WORDS
+    if name in words:
+        return f" {words[name]}"
     near = difflib.get_close_matches(name, {*__all__, *importlib.import_module("uptack.statistics").__all__}, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

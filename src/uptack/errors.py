@@ -5,8 +5,13 @@ Exceptions are for misuse. A refusal to answer (⊥) is a value: see `uptack.NoR
 
 from __future__ import annotations
 
+import re
+from decimal import ROUND_DOWN, ROUND_UP, Context
 from functools import partial
 from typing import Any, Self
+
+LONG = re.compile(r"\d+\.\d{6,}(?:e-?\d+)?")
+"""A number with more digits than a reader wants."""
 
 
 class UptackError(Exception):
@@ -31,7 +36,8 @@ class InvalidArgument(UptackError, ValueError):
     def __init__(self, name: str, must: str, got: object, fix: str = "") -> None:
         self.name, self.must, self.got, self.fix = name, must, got, fix
         plain = must.startswith(("left out", "given", "listed")) or str(got) in ("nothing", "some", "one that is not")
-        super().__init__(f"{name} must be {must}" + ("." if plain else f", got {got}.") + (f" {fix}" if fix else ""))
+        text = f"{name} must be {must}" + ("." if plain else f", got {got}.") + (f" {fix}" if fix else "")
+        super().__init__(text.replace(". Such as ", ", such as ", 1) if plain else text)
 
 
 class UnknownName(InvalidArgument):
@@ -99,12 +105,21 @@ class BudgetExceeded(UptackError):
     def __init__(self, requested: object, remaining: object, whose: str = "the budget") -> None:
         self.requested, self.remaining, self.whose = requested, remaining, whose
         short_of_delta = getattr(requested, "delta", 0) > getattr(remaining, "delta", 0)
-        enough = getattr(requested, "epsilon", 0) <= getattr(remaining, "epsilon", 0)
-        fix = "ε would be enough, δ is not: pass a smaller delta=." if short_of_delta and enough else ""
-        super().__init__(
-            f"{requested} exceeds what is left of {whose}: {remaining}. "
-            f"{fix or 'Ask for a cheaper release.'} Spent budget cannot be recovered."
-        )
+        left = getattr(remaining, "epsilon", 0)
+        fix = "Pass a smaller epsilon=." if left > 0 else "The budget is used up."
+        if short_of_delta and getattr(requested, "epsilon", 0) <= left:
+            fix = "ε would be enough, δ is not: pass a smaller delta=."
+        asked, rest = _shorter(requested, ROUND_UP), _shorter(remaining, ROUND_DOWN)
+        super().__init__(f"{asked} exceeds what is left of {whose}: {rest}. {fix} Spent budget cannot be recovered.")
+
+
+def _shorter(cost: object, rounding: str) -> str:
+    """A guarantee in words, with four digits of the numbers that have many.
+
+    >>> _shorter("ε = 0.10042586286239888, δ = 1e-06", ROUND_DOWN)
+    'ε = 0.1004, δ = 1e-06'
+    """
+    return LONG.sub(lambda m: f"{Context(4, rounding).create_decimal(m[0]):f}", str(cost))
 
 
 class LedgerError(UptackError):

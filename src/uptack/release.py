@@ -158,7 +158,7 @@ class Release(Tabular, Generic[T]):
         if self.noise is None:
             raise NoInterval(
                 f"this {self.mechanism} has no interval, because its error depends on the data. "
-                f"{', '.join(WITH_INTERVAL)} release one if you pass interval=0.95 to the call"
+                f"To release one as well, pass interval=0.95 to {', '.join(WITH_INTERVAL[:-1])} or {WITH_INTERVAL[-1]}"
             )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)
@@ -348,6 +348,10 @@ class NoReply(Tabular):
     def interval(self, confidence: Rational = 0.95) -> NoReturn:
         """Raises `NoReplyError`: there is no value to put an interval around."""
         raise NoReplyError(self)
+
+    def interval_at_hand(self) -> tuple[Ends, str]:
+        """No interval: there is no value."""
+        return None, ""
 
     def plot(self, ax: Any = None, **style: Any) -> NoReturn:
         """Raises `NoReplyError`: there is no value to draw."""

@@ -329,7 +329,9 @@ def test_a_column_is_not_an_attribute_of_a_session():
 def test_a_budget_says_that_only_delta_is_short():
     short_of_delta = str(BudgetExceeded(ut.Privacy(1, 1e-6), ut.Privacy(2)))
     assert "ε would be enough, δ is not" in short_of_delta
-    assert "Ask for a cheaper release" in str(BudgetExceeded(ut.Privacy(3, 1e-6), ut.Privacy(2)))
+    assert "Pass a smaller epsilon=" in str(BudgetExceeded(ut.Privacy(3, 1e-6), ut.Privacy(2)))
+    assert "The budget is used up" in str(BudgetExceeded(ut.Privacy(3), ut.Privacy(0)))
+    assert "left of the budget: ε = 0.1428 (" in str(BudgetExceeded(ut.Privacy(3), ut.Privacy("1/7")))
 
 
 def test_init_without_anybody_to_ask_points_to_yes(tmp_path, capsys, monkeypatch):
@@ -338,3 +340,45 @@ def test_init_without_anybody_to_ask_points_to_yes(tmp_path, capsys, monkeypatch
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     assert main(["init", str(rows)]) == 2
     assert "Pass --yes" in capsys.readouterr().err
+
+
+def test_words_of_other_libraries_lead_to_ours():
+    session = ut.open({"age": np.arange(50), "ward": np.repeat(["a", "b"], 25)})
+    for wrong, said in (
+        (lambda: session.groupby("ward"), r"Pass by= to a statistic"),
+        (lambda: session["ward"].value_counts(), "Use histogram"),
+        (lambda: session["age"].max(epsilon=1), "the value of one row"),
+        (lambda: session.spearman("age", "ward"), "Use correlation or kendall_tau"),
+        (lambda: session.columns, "lists the columns"),
+        (lambda: ut.ttest_ind, "Use mean_difference"),
+    ):
+        with pytest.raises(AttributeError, match=said):
+            wrong()
+    frame = {"y": np.arange(50.0), "x": np.arange(50.0)}
+    for wrong, said in (
+        (lambda: ut.linear_regression(data=frame, epsilon=1), "The data are the second argument"),
+        (lambda: ut.mean_difference(frame["y"], by=frame["x"], epsilon=1), "Groups are the second argument"),
+        (lambda: ut.kde(frame["y"], epsilon=1), r"delta must be given to kde, such as delta=1e-6\."),
+        (lambda: ut.median(frame["y"]), r"epsilon must be given to median, such as epsilon=1\."),
+        (lambda: ut.mean(frame["y"], person="id", epsilon=1), r"uptack.open\(data, person='id'\)"),
+        (lambda: ut.mean(frame["y"], by="x", epsilon=1), "Names of columns belong to a session"),
+    ):
+        with pytest.raises(ut.InvalidArgument, match=said):
+            wrong()
+    assert repr(session["age"]) == "column 'age' of type integer"
+    assert not ut.linear_regression(formula="y ~ x", data=frame, epsilon=1)  # as statsmodels has it; too few rows
+
+
+def test_other_words_are_not_ours():
+    from uptack.registry import declared
+    from uptack.registry.other_words import OTHER_WORDS
+
+    assert not set(OTHER_WORDS) & {*declared(), *ut.__all__, *dir(ut.open({"age": np.arange(3)}))}
+
+
+def test_a_file_that_is_not_there_is_looked_for_by_its_name(tmp_path):
+    (tmp_path / "patients.csv").write_text("age\n3\n")
+    with pytest.raises(ut.InvalidArgument, match=r"Did you mean 'patients\.csv'"):
+        ut.open(tmp_path / "patient.csv")
+    with pytest.raises(ut.InvalidArgument, match="Rename a text file of cells"):
+        ut.open(tmp_path / "patients.txt")

@@ -261,7 +261,7 @@ def release(
 
 def as_dict(result: Made) -> dict[str, Any]:
     """A result as plain values, with its 95% interval if it has one."""
-    ends = result.interval_at_hand()[0] if result else None
+    ends, _ = result.interval_at_hand()
     return {**result.to_dict(), **({} if ends is None else {"interval": [plain(end) for end in ends]})}
 
 

@@ -45,7 +45,7 @@ def in_options(error: Exception) -> str:
     >>> in_options(InvalidArgument("groups", "listed if δ is 0", "nothing", "Or pass delta=1e-6."))
     '--group must be listed if δ is 0. Or pass --delta 1e-6.'
     >>> in_options(InvalidArgument("at_most", "left out without person=", 3, "Such as groups=('a', 'b c')."))
-    "--at-most must be left out without --person. Such as --group a --group 'b c'."
+    "--at-most must be left out without --person, such as --group a --group 'b c'."
     >>> in_options(ValueError("Pass classes=('no', 'yes') (--class no --class yes)."))
     'Pass --class no --class yes.'
     >>> in_options(ValueError("Pass unnamed='last' (--unnamed last), header= or na= (--header or --na)."))

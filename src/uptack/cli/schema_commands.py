@@ -30,6 +30,7 @@ from uptack.privacy import Adjacency
 from uptack.privacy.guarantee import whose
 from uptack.progress import steps
 from uptack.session import Session
+from uptack.session.session import INFERRED
 from uptack.table import schema as schemas
 from uptack.table.csv import cells
 from uptack.table.csv.inspector import ColumnLook, Look, look
@@ -71,7 +72,7 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     with open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.whole) if curator else []
-        shown, lines = session.to_dict(), [session.describe()]
+        shown, lines = session.to_dict(), [session.describe().replace(INFERRED, INFERRED.replace("types=", "--type"))]
         if curator:
             shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}
             lines += ["", WARNING, *look_lines(seen), *_lines(session, ids)]
@@ -84,9 +85,8 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
 def new_schema_place(path: str) -> Path:
     """The place of a new schema. An existing one is not overwritten."""
     if not files.has_schema(path):
-        raise InvalidArgument(
-            "data", "a CSV, Parquet or Arrow file on this machine", repr(path), "Other tables have no schema."
-        )
+        fix = "Other tables have no schema. For a budget, run `uptack ledger create` and pass --ledger to each command."
+        raise InvalidArgument("data", "a CSV, Parquet or Arrow file on this machine", repr(path), fix)
     if (place := schemas.place(path)).exists():
         fix = "Edit that file, or remove it first."
         raise InvalidArgument("schema", "a new file", f"{place.name!r}, which exists", fix)
@@ -227,7 +227,7 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **o
         say(whose(relation, schema.noun or "row"))
     save_schema(path, schema)
     half = f" --delta {float(slack) / 2:g}" if budget and slack else ""  # so that something is left of both
-    say(f"Now: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{half}")
+    say(f"Next: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{half}")
     return ANSWER
 
 
@@ -260,7 +260,7 @@ class _Questions:
         except click.exceptions.Abort as stopped:
             if not isinstance(stopped.__context__, EOFError):
                 raise
-            text = "there was no answer to a question. Pass --yes to accept what is proposed"
+            text = "there was no answer to a question. Pass --yes to accept the proposals."
             raise UptackError(text) from None
 
     def sure(self, question: str) -> bool:
@@ -285,7 +285,7 @@ class _Questions:
             if seen is None:
                 return None
             say("\n".join(look_lines(seen)))
-            if self.sure("Is the file written like this?"):
+            if self.sure("Is this description of the file right?"):
                 options |= filled
                 return seen
             for name, question in ASKED.items():

@@ -34,7 +34,12 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Enter = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
-EXAMPLES = {"epsilon": "Such as epsilon=1.", "p": "Such as p=0.9.", "groups": "Such as groups=('a', 'b')."}
+EXAMPLES = {
+    "epsilon": "Such as epsilon=1.",
+    "delta": "Such as delta=1e-6.",
+    "p": "Such as p=0.9.",
+    "groups": "Such as groups=('a', 'b').",
+}
 """What an error adds about a missing argument."""
 
 OTHER_NAMES = {
@@ -48,6 +53,8 @@ OTHER_NAMES = {
     **dict.fromkeys(("na_rm", "skipna", "dropna", "nan_policy"), "missing"),
     **dict.fromkeys(("id", "ids", "user", "user_id", "privacy_unit"), "person"),
     **dict.fromkeys(("categories", "values"), "keys"),
+    **dict.fromkeys(("freq", "step", "resample"), "every"),
+    "value": "equals",
     "trim": "cut",
     "proportiontocut": "cut",
 }
@@ -198,7 +205,12 @@ class Declaration:
                 ours = OTHER_NAMES.get(str(name), "")
                 near = f"Did you mean {ours!r}?" if ours in self.allowed else checks.did_you_mean(name, self.allowed)
                 fix = near or f"Its options are {', '.join(self.allowed)}."
-                if ours == "edges" and ours in self.allowed:
+                if name in ("data", "df") and "formula" in self.allowed:
+                    fix = f"The data are the second argument: {self.name}('y ~ x', data, ...)."
+                elif name in ("by", "groupby", "group_by") and "labels" in self.data:
+                    place = ("first", "second", "third")[self.positional.index("labels")]
+                    fix = f"Groups are the {place} argument, and groups= lists them."
+                elif ours == "edges" and ours in self.allowed:
                     fix += " It takes public edges, as in edges=[0, 20, 40, 60]; list categories with keys=."
                 raise UnknownOption(str(name), self.name, fix)
         for name, value in given.items():
@@ -307,7 +319,7 @@ def release(
 
         @functools.wraps(function)
         def public(*arguments: Any, **given: Any) -> Any:
-            if arguments and "formula" in declaration.allowed:
+            if "formula" in declaration.allowed:
                 arguments, given = _with_formula(arguments, given)
             declaration.check(given)
             declaration.check_positional(arguments, given)
@@ -328,8 +340,11 @@ def release(
 
 
 def _with_formula(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A call with its formula as an option: `f("y ~ x", frame)` and `f("y ~ x", data=frame)`."""
-    if not isinstance(arguments[0], str) or "~" not in arguments[0]:
+    """A call with its formula as an option and the data in front, however they are given: `f("y ~ x", frame)`,
+    `f("y ~ x", data=frame)` and `f(formula="y ~ x", data=frame)`."""
+    if not arguments and "data" in given and given.get("formula") is not None:
+        return (given["data"],), {name: value for name, value in given.items() if name != "data"}
+    if not arguments or not isinstance(arguments[0], str) or "~" not in arguments[0]:
         return arguments, given
     if given.get("formula") is not None:
         raise InvalidArgument("formula", "given once", "two formulas")

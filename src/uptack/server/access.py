@@ -116,7 +116,10 @@ class Access:
         if scheme:
             token = self._store.token(secret.strip()) if scheme.lower() == "bearer" else None
             if token is None or token.purpose != "token":
-                raise Refused(401, "this token is not valid: it may be mistyped, expired or revoked")
+                raise Refused(
+                    401,
+                    "this token is not valid: it may be mistyped, expired, revoked, or part of a link",
+                )
             return Visit(Caller(token.name, token.role, token.datasets), None)
         if (name := self._proxied(request)) is not None:
             role: Role = "curator" if name in self._config.proxy_curators else "analyst"

@@ -26,6 +26,7 @@ from uptack.privacy.guarantee import total, whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find, in_tables, of_columns
+from uptack.registry.other_words import OTHER_WORDS
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
 from uptack.session.requests import DROPS, Made, Request, check_fits, one_line, rows_used, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
@@ -464,6 +465,9 @@ class SessionColumn:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_names(of_columns)]
 
+    def __repr__(self) -> str:
+        return f"column {self._name!r} of type {self._session.source.kinds[self._name]}"
+
 
 def _names(where: Callable[[Declaration], bool]) -> list[str]:
     return [name for name, declaration in declared().items() if where(declaration)]
@@ -476,7 +480,7 @@ def _find(name: str, where: Callable[[Declaration], bool], whose: str) -> Declar
             return find(name, where)
     except InvalidArgument:
         pass
-    hint = checks.did_you_mean(name, _names(where))
+    hint = OTHER_WORDS.get(name) or checks.did_you_mean(name, _names(where))
     raise AttributeError(f"a {whose} has no {name!r}.{hint and ' '}{hint}")
 
 

@@ -252,7 +252,11 @@ def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
     variance = made.frame.half**2 * made.variance
     noise = None if question.capped else VarianceInterval(made, variance, fourth, root)
     value = math.sqrt(variance) if root else variance
-    endless = () if noise is None else open_ends(*made.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
+    endless = (
+        ()
+        if noise is None
+        else open_ends(*made.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
+    )
     return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made), *endless)))
 
 

@@ -166,7 +166,7 @@ def _within(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     return f"within {100 * off / rows:.2g} percentage points of the rows' own share"
 
 
-HOW = "Pass equals= (the value or values that count) or above= (the number that they exceed)."
+HOW = "Pass equals=, the value or values to count, or above=, a number: larger values count."
 NAMES = {"integer": "integers", "number": "numbers", "any": "Python objects"} | {kind: HELD[kind][0] for kind in HELD}
 
 
@@ -177,7 +177,7 @@ def indicator(x: Any, equals: Any, above: Any) -> Column:
         raise InvalidArgument("above", "left out where equals= is given", checks.describe(above))
     if equals is None and above is None:
         if data.kind != "boolean":
-            must = "a column of truth values if neither equals= nor above= is given"
+            must = "a column of truth values unless equals= or above= is given"
             raise InvalidArgument("x", must, f"a column of {NAMES[data.kind]}", HOW)
         equals = True
     several = isinstance(equals, list | tuple | set | frozenset | np.ndarray)

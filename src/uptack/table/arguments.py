@@ -55,7 +55,10 @@ def side_by_side(columns: Mapping[str, Any]) -> Columns:
 
 
 BY_MUST = "a one-dimensional column of categories, or a tuple of such columns"
-BY_FIX = "A list is one column; several columns are a tuple, as in by=(ward, sex), or a frame."
+BY_FIX = (
+    "A list is one column; several columns are a tuple, as in by=(ward, sex), or a frame. "
+    "Names of columns belong to a session: uptack.open(data).median('cost', by='ward', ...)."
+)
 
 
 def category_fields(by: Any, name: str = "by") -> dict[str, Field]:

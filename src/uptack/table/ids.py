@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 NOBODY = -1
 MUST = "a column of ids, as long as the data, or a tuple of such columns"
-FIX = "A list is one column of ids; several columns are a tuple, as in person=(town, number), or a frame."
+FIX = (
+    "A list is one column of ids; several columns are a tuple, as in person=(town, number), or a frame. "
+    "Names of columns belong to a session: uptack.open(data, person='id')."
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,8 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
     name, wanted = _name_and_table(os.fspath(path), options.table)
     form, settings = _form(name), _settings(options.memory, options.threads)
     if not form:
-        raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name))
+        fix = "Rename a text file of cells to .csv or .tsv." if name.endswith((".txt", ".dat")) else ""
+        raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name), fix)
     for option, value in ({**options.given(), "table": wanted} if wanted is not None else options.given()).items():
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
@@ -94,7 +95,7 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
         return _readable(lambda: _in_database(_connected(name), wanted), must, shown, fix)
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
-            raise InvalidArgument("data", "a file that exists", repr(name))
+            raise _missing(name)
         must = "a database of DuckDB that can be opened"
         con = partial(connection.Connection, name, read_only=True, **settings)
         return _readable(lambda: _in_database(con(), wanted), must, repr(name), DATABASE)
@@ -232,8 +233,15 @@ def _form(name: str) -> str:
 def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
     """The files of a name: see `_matches`."""
     if not (found := _matches(name, extensions)):
-        raise InvalidArgument("data", "a file that exists", repr(name))
+        raise _missing(name)
     return found
+
+
+def _missing(name: str) -> InvalidArgument:
+    """An error about a file that does not exist, with the file of the same folder that may be meant."""
+    place = Path(name)
+    beside = [one.name for one in place.parent.iterdir()] if place.parent.is_dir() else []
+    return InvalidArgument("data", "a file that exists", repr(name), checks.did_you_mean(place.name, beside))
 
 
 def _matches(name: str, extensions: Sequence[str]) -> list[str]:
@@ -280,7 +288,7 @@ def _in_database(con: Any, table: str | None) -> Any:
         return con.table(names[0])
     if table is None:
         fix = f"The tables are {', '.join(map(repr, names))}." if names else ""
-        raise InvalidArgument("table", "the name of a table in the database", "None", fix)
+        raise InvalidArgument("table", "the name of a table in the database", "nothing", f"Pass table=. {fix}".rstrip())
     return con.table(known(table, dict.fromkeys(names, "other"), what="table"))
 
 

@@ -306,3 +306,13 @@ def test_a_column_gives_what_the_rows_give():
             for x in (rows, as_column("x", rows))
         )
         assert dict(first) == dict(second)
+
+
+def test_unlisted_dates_and_numbers_come_in_their_order_and_names_by_their_counts():
+    rng = np.random.default_rng(1)
+    days = np.datetime64("2024-02-26", "D") + rng.integers(0, 28, 4000).astype("timedelta64[D]")
+    weeks = list(ut.histogram(days, every="week", epsilon=1, delta=1e-6).value)
+    assert len(weeks) == 4
+    assert weeks == sorted(weeks)
+    assert list(ut.histogram([3] * 500 + [1] * 300 + [2] * 900, epsilon=1, delta=1e-6).value) == [1, 2, 3]
+    assert list(ut.histogram(["a"] * 300 + ["b"] * 900, epsilon=1, delta=1e-6).value) == ["b", "a"]

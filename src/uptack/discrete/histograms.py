@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from fractions import Fraction
 from functools import cached_property, partial
 from numbers import Integral
@@ -323,10 +324,22 @@ def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, .
     what = "categories" if account.name == "histogram" else "groups"
     how = f"{account.name} (unknown {what}, cutoff {cutoff})"
     note = f"{what.capitalize()} with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are not listed."
-    shown, noisy = account.draw(screen, table)
+    shown, noisy = _by_value(*account.draw(screen, table))
     value = Histogram(shown, in_steps(noisy, screen.step))
     named = replace(account, name=how)
     return named.release(value, CountNoise(screen.law, noisy, screen.step), tuple(filter(None, (*notes, note))))
+
+
+ORDERED = (int, float, date, timedelta)
+"""Types of keys that are listed by value. Others, such as names, are listed by their counts."""
+
+
+def _by_value(cells: tuple[Hashable, ...], counts: Integers) -> tuple[tuple[Hashable, ...], Integers]:
+    """Numbers, dates and durations from low to high, missing values last: a function of what is shown."""
+    if not all(isinstance(cell, ORDERED) or cell is None for cell in cells):
+        return cells, counts
+    order = sorted(range(len(cells)), key=lambda i: in_order(cells[i]))
+    return tuple(cells[i] for i in order), counts[order]
 
 
 class Crosstab(Histogram):

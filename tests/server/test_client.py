@@ -55,6 +55,7 @@ def test_a_report_of_a_server(session, tmp_path):
     with pytest.raises(InvalidArgument, match="file that ends in"):
         report.save(tmp_path / "report.zip")
     assert "wait_minutes" in report.to_markdown()
+    assert report.to_markdown().startswith("# clinic\n")  # the name of the data set, where it has no title
     assert report.to_pandas().shape[0] > 5
     assert "wait_minutes" in repr(report)
 

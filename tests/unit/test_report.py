@@ -215,6 +215,22 @@ def test_a_report_that_answers_little_says_what_would_help():
     assert total > 1  # the report's own ε, not a slice of it
 
 
+def test_a_guess_is_not_advised_where_it_does_not_help():
+    for rows in (300, 600):
+        assert "plausible" not in " ".join(profile(session(fifteen(rows)), 2, 1e-6).hints)
+
+
+def test_percentages_of_truth_values_add_up():
+    flags = {f"f{i}": np.arange(900) % 3 == 0 for i in range(4)}
+    text = to_markdown(profile(session(flags), 0.5, 1e-6))
+    for card in text.split("## f")[1:]:
+        shown = [
+            float(line.rsplit("|", 2)[1].strip(" %")) for line in card.splitlines() if line.startswith(("| T", "| F"))
+        ]
+        assert abs(sum(shown) - 100) < 0.2
+        assert f"Share of True: {shown[0 if '| T' in card.split('| F')[0] else 1]:g}%" in card
+
+
 def test_a_guess_is_a_guess():
     tight, wrong = {"x3": (-20, 20)}, {"x3": (1e6, 2e6)}
     for guess in (tight, wrong):

@@ -244,7 +244,7 @@ def test_a_figure_has_the_digits_of_its_interval():
     ends = {"median": Figure("median", 5.18e-55, (-0.013, 0.4)), "few": Figure("median", 2, (2, 2))}
     shown = {name: number_card._line(figure, 0.0) for name, figure in ends.items()}
     assert (shown["median"].value, shown["median"].interval) == ("0.00", "-0.02 to 0.40")
-    assert shown["few"].interval == "exactly 2"
+    assert shown["few"].interval == "2 to 2"
     alone = number_card._line(Figure("median", 5.18e-55, None, "within 300 of 1,000 ranks"), 0.0)
     assert alone.value.startswith("about 0 (5.18 ")
     assert alone.interval == "20% to 80% quantile"

@@ -90,10 +90,10 @@ def _rounded(value: float, digits: int, end: str) -> float:
 
 
 def between(ends: tuple[Any, Any], scale: float) -> str:
-    """An interval in words, rounded outward; one value where both ends are the same.
+    """An interval in words, rounded outward.
 
     >>> between((1.25, 3.0), 10.0), between((2, 2), 0.0)
-    ('1.25 to 3', 'exactly 2')
+    ('1.25 to 3', '2 to 2')
     >>> between((-math.inf, 3.0), 0.0), between((3.0, math.inf), 0.0), between((-math.inf, math.inf), 0.0)
     ('3 or less', '3 or more', 'no interval (too noisy)')
     """
@@ -103,7 +103,7 @@ def between(ends: tuple[Any, Any], scale: float) -> str:
     low, high = number(ends[0], scale, "low"), number(ends[1], scale, "high")
     if any(endless):
         return f"{high} or less" if endless[0] else f"{low} or more"
-    return f"exactly {low}" if low == high else f"{low} to {high}"
+    return f"{low} to {high}"
 
 
 def estimate(value: Any, ends: tuple[Any, Any], scale: float = 0.0) -> tuple[str, str]:

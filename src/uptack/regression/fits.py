@@ -119,8 +119,8 @@ class FitRequest:
         if self.counted:
             room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
             account = account.allot(account.epsilon * (1 - COUNT), account.delta)
-        least = math.ceil(AMPLE * (self.least(columns, account) + room))
-        return Outcome.refusal(HOW, Advice(n=max(least, known), other=other))
+        n = max(math.ceil(AMPLE * (self.least(columns, account) + room)), known)
+        return Outcome.refusal(HOW, Advice(n=n, other=other, valued=self.missing != "error"))
 
 
 def regress(

@@ -26,7 +26,7 @@ from uptack.privacy.loss import Loss
 from uptack.release import NoReply
 from uptack.report.category_card import CATEGORIES, OTHERS, TRUTH_VALUES
 from uptack.report.column import ColumnDraw, Part
-from uptack.report.number_card import DURATIONS, INTEGERS, LISTED_INTEGERS, NUMBERS, TIMES, least_epsilon
+from uptack.report.number_card import DURATIONS, INTEGERS, LISTED_INTEGERS, NUMBERS, TIMES
 from uptack.report.section import SectionPlan, plan_section, registered
 from uptack.session import Request, Session
 from uptack.session.requests import Made
@@ -391,18 +391,17 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
 
 
 def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
-    """More ε, fewer columns, or a guess: whichever the user can do. The columns lack so many times their ε."""
+    """More ε, or fewer columns: whichever the user can do. The columns lack so many times their ε.
+
+    A plausible range is no way out: it makes answers more accurate, but the public numbers that decide on ⊥ are the
+    worst case over all ranges.
+    """
     ways = []
     if enough is not None and enough <= USELESS:
         ways.append(f"ε ≈ {enough:g} instead of {division.budget.epsilon:g}")
     fewer = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < fewer < len(numeric):
         ways.append(f"fewer columns (about {fewer} of these {len(numeric)})")
-    alone = least_epsilon(0.0, Fraction(1, 2))(division.rows)  # all candidates near the median: what a guess can do
-    free = [part for part in numeric if part.plausible is None and not part.keys]
-    unguessed = [part for part in free if alone <= float(part.unit * part.share)]
-    if unguessed:
-        ways.append(f"a plausible range of values of {label(unguessed[0].name)}, which need not be right")
     return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
 
 

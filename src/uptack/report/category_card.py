@@ -214,11 +214,14 @@ def shares(found: list[Bar], part: Part) -> list[Bar]:
     How many rows meet the conditions of a session is secret.
 
     Each row is in one category, so percentages of rows are brought to add up to at most 100; what they lack is in
-    categories that are not listed. People may be in several categories, and their percentages need not add up. The
+    categories that are not listed. Of a column of truth values all are listed, so percentages are of those with a value
+    if the rest is within the noise. People may be in several categories, and their percentages need not add up. The
     counts in JSON are as they were released.
     """
     counts = [max(bar.rows, 0) for bar in found]
     whole = part.rows if part.rows is not None and not part.narrowed else sum(counts)
+    if part.kind == "boolean" and not part.people and whole - sum(counts) <= math.hypot(*(bar.error for bar in found)):
+        whole = sum(counts)
     whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
     digits = 1 if all(100 * bar.error < 2 * whole for bar in found) else 0
     exact = [100 * count * 10**digits / whole for count in counts]

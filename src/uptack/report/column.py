@@ -413,7 +413,7 @@ def percent_interval(ends: tuple[float, float]) -> str:
     """An interval of shares as percentages, rounded outward.
 
     >>> percent_interval((0.1249, 0.151)), percent_interval((0.0, 0.0))
-    ('12% to 16%', 'exactly 0.00%')
+    ('12% to 16%', '0.00% to 0.00%')
     """
     low, high = percent(ends[0], ends, math.floor), percent(ends[1], ends, math.ceil)
-    return f"exactly {low}" if low == high else f"{low} to {high}"
+    return f"{low} to {high}"

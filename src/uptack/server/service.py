@@ -382,6 +382,7 @@ class Service:
         session, columns = held.session_of(caller.analyst), 0
         if statistic == REPORT:
             narrowed, options, title = self._report_options(session, body)
+            title = title or held.config.title or session.schema.title or held.config.name
             plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
             line = narrowed.line(f"report, {plan.total}")
             reader = narrowed.on(held.reader.source)

@@ -572,3 +572,9 @@ def test_a_condition_with_many_blanks_is_read_at_once(server):
     blanks = {"column": "age", "epsilon": "1", "where": "a" + " " * 30_000 + "b"}
     assert http.get("/datasets/clinic/ask/median", params=blanks).status_code == 422
     assert time.monotonic() - began < 5
+
+
+def test_messages_speak_of_the_fields_of_a_form(ann):
+    said = alert(ann.get("/datasets/clinic/ask/proportion?column=ward&epsilon=1"))
+    assert said.startswith("The column must be a column of truth values unless “equals” or “above” is given")
+    assert "=" not in said

@@ -58,6 +58,8 @@ HINTS = {
     "plausible": "A guess of where values lie. It need not be right.",
     "interval": "A confidence interval that covers sampling error and privacy noise.",
     "missing": "",
+    "equals": "The value to count, or several.",
+    "above": "Count the values above this number.",
     "delta": "Roughly the probability that the guarantee fails, such as 1e-6. Needed to find groups or "
     "categories, and by a few methods.",
     "where": "Only rows that meet all conditions, one per line, such as age>=18, ward=Surgery or age=18..65.",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable
@@ -58,6 +59,8 @@ FOUND = ("groups", "edges", "levels")
 """Options without which groups or categories are found for δ."""
 FILE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"}
 """Headers of a file: if a browser shows it after all, it can do nothing."""
+OPTION = re.compile(r"\b([a-z_]+)=(?=[\s,.;)]|$)")
+"""An option without a value in a message: a form has a field of that name."""
 STATES = {
     "waiting": "waits for the curator",
     "refused": "refused",
@@ -102,6 +105,7 @@ def described(error: UptackError) -> tuple[int, str]:
     """The status and the text of an error: those of the API."""
     reply = as_error(error)
     text = str(json.loads(bytes(reply.body))["error"]["message"]).replace("pass delta=1e-6", "enter a δ such as 1e-6")
+    text = OPTION.sub(r"“\1”", text.replace("x must be", "the column must be", 1) if text.startswith("x ") else text)
     return reply.status_code, text[:1].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")
 
 

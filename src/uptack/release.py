@@ -232,7 +232,7 @@ class Release(Tabular, Generic[T]):
         The figures of groups have intervals of their own, all at one confidence.
         """
         parts = self.value.values() if isinstance(self.value, Mapping) else ()
-        noises = (self.noise, *(getattr(part, "noise", None) for part in parts))
+        noises: tuple[Any, ...] = (self.noise, *(getattr(part, "noise", None) for part in parts))
         confidence = next((noise.confidence for noise in noises if hasattr(noise, "confidence")), SHOWN)
         percent = f"{100 * float(confidence):g}%"
         try:

@@ -78,6 +78,16 @@ def test_types_pass_through_parquet(file, tmp_path):
     assert {one["name"] for one in held["columns"]} == set(read)
 
 
+def test_gaps_keep_their_types_through_parquet(tmp_path):
+    gone, table = np.arange(N) % 5 == 0, frame()[["age", "smokes", "ward"]].copy()
+    table["age"] = table["age"].astype("Int64").mask(gone)
+    table["smokes"] = table["smokes"].astype("boolean").mask(gone)
+    found = made(table)
+    read = pd.read_parquet(found.to_parquet(tmp_path / "out.parquet"))
+    assert (str(read["age"].dtype), str(read["smokes"].dtype)) == ("Int64", "boolean")
+    pd.testing.assert_frame_equal(read, found.to_pandas())
+
+
 def test_durations_stay_durations(tmp_path):
     found = made(frame()[["wait", "smokes"]])
     read = pd.read_parquet(found.to_parquet(tmp_path / "out.parquet"))

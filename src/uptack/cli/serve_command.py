@@ -69,9 +69,12 @@ def serve(source: str, **options: Any) -> int:
     store = ReleaseStore(made.store)
     link = f"{made.url}/enter?token={store.issue('curator', 'curator', days=LINK_DAYS, purpose='link')}"
     names = ", ".join(one.name for one in made.datasets)
-    say(f"uptack serves {names} at {made.url}")
-    say(f"Sign in as the curator here; the link works once, within an hour: {link}")
-    app.serve(made)
+
+    def ready() -> None:
+        say(f"uptack serves {names} at {made.url}")
+        say(f"Sign in as the curator here; the link works once, within an hour: {link}")
+
+    app.serve(made, ready)
     return ANSWER
 
 

@@ -62,7 +62,7 @@ def view(made: Any, title: str) -> AnswerView:
         table=table,
         replied=not isinstance(made, NoReply),
         picture=None if report or rows else picture(made, title),
-        notes=() if report else tuple(map(sentence, notes)),
+        notes=() if report else notes if rows else tuple(map(sentence, notes)),  # a summary has sentences, and names
         private=made.private,
         page=made.to_html() if report else "",
         synthetic=rows,
@@ -140,7 +140,9 @@ def _rows(made: Any, title: str) -> Markup | None:
     if silent or not 2 <= len(lines) <= MOST_ROWS or not numbers or len(set(names)) < len(names):
         return None
     pairs = [None if one["low"] is None else (one["low"], one["high"]) for one in lines]
-    ends = [p if p is not None and all(is_number(e) and np.isfinite(e) for e in p) else None for p in pairs]
+    ends = [p if p is not None and all(is_number(e) for e in p) else None for p in pairs]
+    if any(p is not None and not np.isfinite(p).all() for p in ends):  # a dot without its interval would look exact
+        return None
     counts = hasattr(made.value, "counts")
     if counts and made.value.of_edges:
         errors = [0.0 if p is None else (p[1] - p[0]) / 2 for p in ends]

@@ -11,9 +11,10 @@ import contextlib
 import json
 import logging
 import os
+import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import uvicorn
@@ -180,8 +181,25 @@ def app_from_environment() -> FastAPI:
     return create_app(Service(ServerConfig.from_text(os.environ[ENVIRONMENT])))
 
 
-def serve(config: ServerConfig) -> None:
-    """Serve until a signal comes. Requests that are running are finished first."""
+class AnnouncedServer(uvicorn.Server):
+    """A server that says when it listens: a link that is opened before that is refused."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen, and call `ready`."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def serve(config: ServerConfig, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve until a signal comes. Requests that are running are finished first.
+
+    `ready` is called when the server listens; several workers start by themselves, so for them it is called before.
+    """
     options: dict[str, Any] = {
         "host": config.host,
         "port": config.port,
@@ -194,7 +212,11 @@ def serve(config: ServerConfig) -> None:
         "proxy_headers": False,
     }
     if config.workers == 1:
-        uvicorn.run(create_app(Service(config)), **options)
+        server = AnnouncedServer(uvicorn.Config(create_app(Service(config)), **options), ready)
+        server.run()
+        if not server.started:
+            raise UptackError(f"the server could not start at {config.host}:{config.port}; see the lines above")
         return
+    ready()
     os.environ[ENVIRONMENT] = config.to_text()
     uvicorn.run("uptack.server.app:app_from_environment", factory=True, workers=config.workers, **options)

@@ -33,6 +33,7 @@ from uptack.kernels.function_release import FunctionRelease
 from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
+from uptack.privacy.guarantee import short
 from uptack.privacy.loss import rational_text
 from uptack.registry import Declaration, declared, in_tables
 from uptack.release import NoReply, Release
@@ -384,7 +385,7 @@ class Service:
             narrowed, options, title = self._report_options(session, body)
             title = title or held.config.title or session.schema.title or held.config.name
             plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
-            line = narrowed.line(f"report, {plan.total}")
+            line = narrowed.line(f"report, {_price(plan.total)}")
             reader = narrowed.on(held.reader.source)
             run: Callable[[], Any] = functools.partial(
                 profile, reader, public=narrowed, title=title, progress=False, **options
@@ -502,6 +503,11 @@ class Service:
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise InvalidArgument("Idempotency-Key", f"1 to {LONGEST_KEY} printable characters", "another text")
         return key
+
+
+def _price(cost: Privacy) -> str:
+    """A cost as a title has it, in four digits at most."""
+    return f"ε = {short(cost.epsilon)}" + (f", δ = {short(cost.delta)}" if cost.delta else "")
 
 
 def storable(made: Any) -> Any:

@@ -76,6 +76,10 @@ class PairFit:
     distance: float
 
 
+GAPS = {"integer": "Int64", "boolean": "boolean"}
+"""The types that pandas has for whole numbers and truth values with gaps."""
+
+
 @dataclass(frozen=True, eq=False)
 class SyntheticTable:
     """Synthetic rows: `columns` by name, with the types of the data, and what is known of their errors.
@@ -154,10 +158,19 @@ class SyntheticTable:
         return _library("polars").from_arrow(self.to_arrow())
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write a Parquet file, which keeps types and says in its metadata what was measured."""
+        """Write a Parquet file, which keeps types and says in its metadata what was measured.
+
+        Its metadata for pandas give whole numbers and truth values with gaps the types of `to_pandas`, so that
+        `pandas.read_parquet` does not turn them into floats and objects.
+        """
         import pyarrow.parquet as pq
 
-        pq.write_table(self.to_arrow(), str(path))
+        table = self.to_arrow()
+        gaps = {name: GAPS[kind] for name, kind in self.kinds.items() if kind in GAPS and self.missing[name].any()}
+        about = [{"name": name, "field_name": name, "pandas_type": "unicode", "numpy_type": gaps.get(name, "object"),
+                  "metadata": None} for name in table.column_names]  # fmt: skip
+        frame = json.dumps({"index_columns": [], "column_indexes": [], "columns": about})
+        pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), "pandas": frame}), str(path))
         return Path(path)
 
     def to_csv(self, path: str | Path) -> Path:

@@ -382,3 +382,16 @@ def test_a_file_that_is_not_there_is_looked_for_by_its_name(tmp_path):
         ut.open(tmp_path / "patient.csv")
     with pytest.raises(ut.InvalidArgument, match="Rename a text file of cells"):
         ut.open(tmp_path / "patients.txt")
+
+
+def test_margins_take_the_values_of_all_columns_at_once():
+    session = ut.open({"a": np.repeat(["x", "y"], 500), "b": np.tile(["p", "q"], 500)})
+    listed = {"a": ["x", "y"], "b": ["p", "q"]}
+    one_way = session.margins("a", "b", groups=listed, epsilon=1)
+    assert {table: list(made.value) for table, made in one_way.items()} == {("a",): ["x", "y"], ("b",): ["p", "q"]}
+    assert len(session.margins("a", "b", which=2, groups=listed, epsilon=1)["a", "b"].value) == 4
+    spent = session.spent
+    for wrong, said in (({**listed, "z": [1]}, "no column named 'z'"), ({"a": ["x"]}, "none for 'b'")):
+        with pytest.raises(ut.InvalidArgument, match=said):
+            session.margins("a", "b", groups=wrong, epsilon=1)
+    assert session.spent == spent

@@ -221,8 +221,8 @@ def _show_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> N
     else:
         listed = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
     say(
-        "uptack: Types of columns were inferred from the data and are now public. Correct them with "
-        f"--type, or save them with `uptack describe TABLE --curator --write`: {listed}",
+        "uptack: Types of columns were inferred from the data and are now public. Save them with "
+        f"`uptack init TABLE`, or pass them with each command: {listed}",
         err=True,
     )
     for hint in hints:

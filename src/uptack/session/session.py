@@ -265,7 +265,15 @@ class Session:
         whole = Request("count", by=names, **options).cost
         each = {"epsilon": checks.epsilon(whole.exact_epsilon) / len(tables)}
         each |= {} if whole.pure else {"delta": whole.exact_delta / len(tables)}
-        requests = [Request("count", by=list(table), **{**options, **each}) for table in tables]
+        listed, own = options.get("groups"), [dict[str, Any]() for _ in tables]
+        if isinstance(listed, Mapping):  # each table gets the values of its own columns
+            for name in listed:
+                known(name, {column: kind for column, kind in self.source.kinds.items() if column in names})
+            own = [{"groups": {name: listed[name] for name in table if name in listed}} for table in tables]
+        requests = [
+            Request("count", by=list(table), **{**options, **each, **groups})
+            for table, groups in zip(tables, own, strict=True)
+        ]
         self.plan(requests)  # refuses what is wrong with any of them before the first is paid for
         return {table: self.run(request) for table, request in zip(tables, requests, strict=True)}
 

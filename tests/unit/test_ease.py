@@ -3,6 +3,7 @@
 import inspect
 import io
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -395,3 +396,13 @@ def test_margins_take_the_values_of_all_columns_at_once():
         with pytest.raises(ut.InvalidArgument, match=said):
             session.margins("a", "b", groups=wrong, epsilon=1)
     assert session.spent == spent
+
+
+def test_plans_write_numbers_as_people_do(tmp_path, capsys):
+    session = ut.open({"age": np.arange(3000), "y": np.arange(3000.0)})
+    shown = str(session.plan([ut.Request("quantile", "age", p=[Fraction(1, 2)], epsilon=Fraction(1, 7))]))
+    assert "p=[0.5], ε = 0.1429:" in shown
+    rows = tmp_path / "rows.csv"
+    rows.write_text("x,y\n" + "\n".join(f"{i % 7},{i}" for i in range(3000)) + "\n")
+    assert main(["plan", str(rows), "regression:y ~ x:3"]) == 0
+    assert "formula='y ~ x'" in capsys.readouterr().out

@@ -55,7 +55,7 @@ def in_options(error: Exception) -> str:
     >>> in_options(ValueError("colour=1, uptack.open(..., noun=...) and --type age=integer"))
     'colour=1, uptack.open(..., noun=...) and --type age=integer'
     """
-    text = str(error)
+    text = re.sub(r"^x must be ", "the column must be ", str(error))
     if isinstance(error, InvalidArgument) and error.name in FLAGS and text.startswith(f"{error.name} must be "):
         text = FLAGS[error.name] + text.removeprefix(error.name)
     return GIVEN.sub(_written, BOTH.sub(r"\1", text))

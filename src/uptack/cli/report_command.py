@@ -151,11 +151,13 @@ def _show_plan(plan: Plan, json_wanted: bool) -> int:
 
 
 def _request(text: str) -> Request:
-    """STATISTIC:COLUMN[,COLUMN]:EPSILON[:DELTA]."""
+    """STATISTIC:COLUMN[,COLUMN]:EPSILON[:DELTA], or with a formula in place of columns."""
     try:
         statistic, columns, eps, *rest = text.split(":")
-        names, delta = filter(None, columns.split(",")), {"delta": read(rest[0])} if rest else {}
-        more = {"p": [0.25, 0.5, 0.75]} if statistic == "quantile" else {}
+        formula = "~" in columns
+        names, delta = [] if formula else filter(None, columns.split(",")), {"delta": read(rest[0])} if rest else {}
+        more: dict[str, Any] = {"p": [0.25, 0.5, 0.75]} if statistic == "quantile" else {}
+        more |= {"formula": columns} if formula else {}
         return Request(statistic.replace("-", "_"), *names, epsilon=read(eps), **delta, **more)
     except ValueError:
         must = "STATISTIC:COLUMN:EPSILON or STATISTIC:COLUMN:EPSILON:DELTA"

@@ -177,10 +177,31 @@ class Request:
     def __repr__(self) -> str:
         shown = (str, int, float, Fraction, list, tuple)
         others = {k: v for k, v in self.options if k not in ("epsilon", "delta") and isinstance(v, shown) and v != 1}
-        extra = "".join(f", {k}={float(v) if isinstance(v, Fraction) else v!r}" for k, v in others.items())
-        delta = f", δ = {self.cost.delta}" if self.cost.exact_delta else ""
+        extra = "".join(f", {k}={_in_floats(v)!r}" for k, v in others.items())
+        delta = f", δ = {_brief(self.cost.delta)}" if self.cost.exact_delta else ""
         columns = ", ".join(map(label, self.columns)) or "rows"
-        return f"{self.statistic} of {columns}{extra}, ε = {self.cost.epsilon}{delta}"
+        return f"{self.statistic} of {columns}{extra}, ε = {_brief(self.cost.epsilon)}{delta}"
+
+
+def _in_floats(value: Any) -> Any:
+    """An option as it is written: rationals, alone or in a list, as floats."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_in_floats, value)) if type(value) in (list, tuple) else value
+    return float(value) if isinstance(value, Fraction) else value
+
+
+def _brief(value: float) -> str:
+    """A price in a line, with four digits where it has many: the ledger has all of them beside it.
+
+    >>> _brief(0.5), _brief(1e-06), _brief(0.15182682847672607)
+    ('0.5', '1e-06', '0.1518')
+    """
+    text = str(value)
+    return text if len(text) <= BRIEF else f"{value:.4g}"
+
+
+BRIEF = 8
+"""Characters of a price that is shown as it is."""
 
 
 # ------------------------------------------------------------------------------ the schema and conditions of a session

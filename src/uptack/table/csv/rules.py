@@ -129,8 +129,9 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     if recoding.LOST in line:
         fix = "Pass its encoding, such as encoding='latin-1' (--encoding latin-1) or 'utf-16'."
         raise InvalidArgument("data", f"{must} in {made.encoding}", "invalid bytes", fix)
-    if how.header is None and any(re.search(made.numbers.patterns["number"], cell.strip()) for cell in found):
-        fix = (
+    if how.header is None and _has_numbers(found, made.numbers.patterns["number"]):
+        fix = "If another character separates cells, pass delimiter= (--delimiter). " if len(found) == 1 else ""
+        fix += (
             "If these are names, pass header=True (--header). If there is no header, pass header=False and types= for "
             "all columns in their order (--no-header, --type). Lines above the header: skip_rows= (--skip-rows)."
         )
@@ -142,6 +143,15 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     columns = names(found)
     na = cells.missing_words(how.na, columns)
     return replace(made, names=columns, delimiter=sign, above=above + lines, na=na)
+
+
+def _has_numbers(header: Sequence[str], number: str) -> bool:
+    """Whether a header looks like a row. One cell may be a row of several whose delimiter is not known, such as blanks:
+    then two numbers in it are enough, as `income 2024` may be a name."""
+    if any(re.search(number, cell.strip()) for cell in header):
+        return True
+    words = re.split(r"[\s,;|:/]+", header[0].strip()) if len(header) == 1 else []
+    return sum(re.search(number, word) is not None for word in words) > 1
 
 
 def _shown_delimiter(text: str) -> str:

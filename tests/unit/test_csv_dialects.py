@@ -243,7 +243,7 @@ def test_a_table_of_r_needs_one_option(tmp_path):
 def test_a_first_row_of_unknown_delimiter_is_not_shown_as_a_header(tmp_path):
     rows = tmp_path / "rows.csv"
     rows.write_text("59 2 32.1 secret\n48 1 21.6 other\n")
-    with pytest.raises(InvalidArgument, match="a first line with numbers. If another character separates") as error:
+    with pytest.raises(InvalidArgument, match=r"a first line with numbers. If another character separates") as error:
         open_table(rows)
     assert "secret" not in str(error.value)
     rows.write_text("income 2024\n12\n")

@@ -247,7 +247,7 @@ CODES = np.where(np.arange(2000) < 500, 1, 2)  # 1 = yes, 2 = no
 def test_a_proportion_says_what_counts(x):
     """In a column that is coded 1 = yes, 2 = no, "above 0" would be everybody."""
     entropy = CountingEntropy()
-    with pytest.raises(ut.InvalidArgument, match="x must be a column of truth values if unless equals= or above="):
+    with pytest.raises(ut.InvalidArgument, match="x must be a column of truth values unless equals= or above="):
         ut.proportion(x, epsilon=1, entropy=entropy)
     assert entropy.taken == 0
     yes = "1" if isinstance(x[0], str) else 1

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import uptack as ut
+from uptack.display.numbers import number
 from uptack.report import divide, plan, profile, to_html
-from uptack.report.pictures import number
 from uptack.session import Request
 
 RNG = np.random.default_rng(2)

@@ -8,12 +8,13 @@ import pytest
 
 import uptack as ut
 from uptack.account import observed_by
+from uptack.display.numbers import number
 from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import Figure, divide, plan, profile, to_html, to_json, to_markdown, write
 from uptack.report.budget import FIGURES
 from uptack.report.number_card import MOST_BARS, DensityBars, density_bars, quantile_figures, spiky, with_tails
-from uptack.report.pictures import density_picture, number, ticks
+from uptack.report.pictures import density_picture, ticks
 from uptack.report.sections.correlations import heat_map
 from uptack.report.sections.regression import effects
 from uptack.session import Request

@@ -10,10 +10,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from markupsafe import Markup
 
-from uptack.display.numbers import number as number
+from uptack.display.numbers import number
 
 WIDTH = 420
 LEFT = RIGHT = 14
@@ -77,52 +76,70 @@ def labelled_ticks(low: float, high: float, room: float = WIDTH - LEFT - RIGHT, 
 
 
 class PictureScale:
-    """Numbers to horizontal places on a picture."""
+    """Numbers to places on a picture: `low` is at `start`, `high` at `end`. It runs across unless these are given."""
 
-    def __init__(self, low: float, high: float) -> None:
-        self.low, self.high = low, high
+    def __init__(self, low: float, high: float, start: float = LEFT, end: float = WIDTH - RIGHT) -> None:
+        self.low, self.high, self.start, self.end = low, high, start, end
 
     def __call__(self, value: float) -> float:
         """Where a number is; one beyond the axis is at its end."""
-        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
-        return self.place(share)
+        return self.place((min(max(value, self.low), self.high) - self.low) / (self.high - self.low))
 
-    @staticmethod
-    def place(share: float) -> float:
+    def place(self, share: float) -> float:
         """Where a share of the axis is."""
-        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 2)
+        return round(self.start + share * (self.end - self.start), 2)
 
     def axis(self, at: float, marks: Sequence[Tick] | None = None) -> str:
         """The axis at a height, with labels that stay inside the picture."""
-        found = labelled_ticks(self.low, self.high) if marks is None else marks
-        line = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"/>'
-        return line + "".join(self._mark(tick, at) for tick in found)
-
-    def _mark(self, tick: Tick, at: float) -> str:
-        x, half = self.place(tick.share), len(tick.text) * LETTER / 2
-        middle = min(max(x, half), WIDTH - half)
-        return (
-            f'<line class="tick" x1="{x}" x2="{x}" y1="{at}" y2="{at + 4}"/>'
-            f'<text class="label" x="{middle}" y="{at + 18}" text-anchor="middle">{tick.text}</text>'
-        )
+        parts = [_line("axis", LEFT, WIDTH - RIGHT, at, at)]
+        for tick in labelled_ticks(self.low, self.high) if marks is None else marks:
+            x = self.place(tick.share)
+            parts += [_line("tick", x, x, at, at + 4), _label(_inside(x, tick.text), at + 18, tick.text, "middle")]
+        return "".join(parts)
 
 
-# ------------------------------------------------------------------------------------------------------------ pictures
+# ------------------------------------------------------------------------------------------------------------ elements
 
 
-def _svg(body: str, title: str, height: float = HEIGHT, axis_title: str = "") -> Markup:
+def _line(name: str, x1: float, x2: float, y1: float, y2: float) -> str:
+    return f'<line class="{name}" x1="{x1}" x2="{x2}" y1="{y1}" y2="{y2}"/>'
+
+
+def _rect(name: str, x1: float, x2: float, top: float, bottom: float) -> str:
+    size = f'width="{round(x2 - x1, 2)}" height="{round(bottom - top, 2)}"'
+    return f'<rect class="{name}" x="{round(x1, 2)}" y="{top}" {size}/>'
+
+
+def _label(x: float, y: float, text: str, anchor: str = "", also: str = "") -> str:
+    side = Markup(' text-anchor="{}"').format(anchor) if anchor else ""
+    return str(Markup('<text class="label{}" x="{}" y="{}"{}>{}</text>').format(also, x, y, side, text))
+
+
+def _inside(middle: float, text: str) -> float:
+    """The middle of a label that stays inside the picture."""
+    half = len(text) * LETTER / 2
+    return min(max(middle, half), WIDTH - half)
+
+
+def _points(x: PictureScale, y: PictureScale, xs: Sequence[float], ys: Sequence[float]) -> str:
+    return " ".join(f"{x(a)},{y(b):.2f}" for a, b in zip(xs, ys, strict=True))
+
+
+def _shortened(text: str, letters: int) -> str:
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+def _svg(parts: Sequence[str], title: str, height: float = HEIGHT, axis_title: str = "") -> Markup:
     """A picture, with the title of its axis below it."""
+    body = "".join(parts)
     if axis_title:
-        most = int(WIDTH / LETTER) - 1
-        text = axis_title if len(axis_title) <= most else axis_title[: most - 1] + "…"
-        named = Markup('<text class="label axis-title" x="{}" y="{}" text-anchor="middle">{}</text>')
-        body, height = body + str(named.format(WIDTH / 2, height + NAMED - 6, text)), height + NAMED
+        text, height = _shortened(axis_title, int(WIDTH / LETTER) - 1), height + NAMED
+        body += _label(WIDTH / 2, height - 6, text, "middle", " axis-title")
     frame = '<svg viewBox="0 0 {} {}" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>'
     return Markup(frame).format(WIDTH, height, title, Markup(body))
 
 
-def _points(scale: PictureScale, x: Sequence[float], heights: Sequence[float]) -> str:
-    return " ".join(f"{scale(a)},{b:.2f}" for a, b in zip(x, heights, strict=True))
+# ------------------------------------------------------------------------------------------------------------ pictures
 
 
 def density_picture(
@@ -141,24 +158,29 @@ def density_picture(
 
     The median and its interval are marked. `marks` are those of the axis, where it has others than numbers.
     """
-    scale, base = PictureScale(points[0], points[-1]), HEIGHT - BOTTOM
-    top = max(*values, *(band[1] if band else ())) or 1.0
+    base = HEIGHT - BOTTOM
+    x, y = PictureScale(points[0], points[-1]), PictureScale(0, _largest(values, band), base, TOP + 10)
 
-    def heights(of: Sequence[float]) -> list[float]:
-        return [float(h) for h in base - np.asarray(of) / top * (base - TOP - 10)]
+    def area(name: str, xs: Sequence[float], ys: Sequence[float]) -> str:
+        return f'<polygon class="{name}" points="{x(xs[0])},{base} {_points(x, y, xs, ys)} {x(xs[-1])},{base}"/>'
 
-    line = _points(scale, points, heights(values))
-    parts = [f'<polygon class="area" points="{scale(points[0])},{base} {line} {scale(points[-1])},{base}"/>']
-    parts += [_middle(scale, points, heights(values), quartiles, base)] if quartiles is not None else []
+    parts = [area("area", points, values)]
+    low, high = (math.inf, math.inf) if quartiles is None else quartiles
+    middle = [pair for pair in zip(points, values, strict=True) if low <= pair[0] <= high]
+    parts += [area("middle", *zip(*middle, strict=True))] if middle else []
     if band is not None:
-        there = _points(scale, points, heights(band[0]))
-        back = _points(scale, points[::-1], heights(band[1])[::-1])
+        there, back = _points(x, y, points, band[0]), _points(x, y, points[::-1], band[1][::-1])
         parts.append(f'<polygon class="band" points="{there} {back}"/>')
-    parts.append(f'<polyline class="curve" points="{line}"/>')
-    if median is not None and scale.low <= median <= scale.high:
-        parts.append(f'<line class="median" x1="{scale(median)}" x2="{scale(median)}" y1="{TOP}" y2="{base}"/>')
-    parts += [_interval(scale, interval, TOP)] if interval is not None else []
-    return _svg("".join(parts) + scale.axis(base, marks), title, axis_title=axis_title)
+    parts.append(f'<polyline class="curve" points="{_points(x, y, points, values)}"/>')
+    if median is not None and x.low <= median <= x.high:
+        parts.append(_line("median", x(median), x(median), TOP, base))
+    if interval is not None:
+        parts.append(_line("interval", *map(x, interval), TOP, TOP))
+    return _svg([*parts, x.axis(base, marks)], title, axis_title=axis_title)
+
+
+def _largest(values: Sequence[float], band: tuple[Sequence[float], Sequence[float]] | None) -> float:
+    return float(max(*values, *(band[1] if band else ()))) or 1.0
 
 
 def bars_picture(
@@ -174,38 +196,16 @@ def bars_picture(
     axis_title: str = "",
 ) -> Markup:
     """Bars around numbers far apart, on an axis as a curve has it: whiskers for the noise, the median above."""
-    scale, base = PictureScale(points[0] - width / 2, points[-1] + width / 2), HEIGHT - BOTTOM
-    low, high = (values, values) if band is None else band
-    top = max(high) or 1.0
-
-    def up(value: float) -> float:
-        return round(base - value / top * (base - TOP - 10), 2)
-
-    parts = []
-    for x, value, *ends in zip(points, values, low, high, strict=True):
-        left, right, middle = scale(x - 0.4 * width), scale(x + 0.4 * width), scale(x)
-        size = f'y="{up(value)}" width="{round(right - left, 2)}" height="{round(base - up(value), 2)}"'
-        parts.append(f'<rect class="column" x="{left}" {size}/>')
-        if band is not None:
-            parts.append(f'<line class="noise" x1="{middle}" x2="{middle}" y1="{up(ends[0])}" y2="{up(ends[1])}"/>')
-    if median is not None and scale.low <= median <= scale.high:
-        parts.append(f'<line class="median" x1="{scale(median)}" x2="{scale(median)}" y1="{TOP - 8}" y2="{TOP + 4}"/>')
-    parts += [_interval(scale, interval, TOP - 2)] if interval is not None else []
-    return _svg("".join(parts) + scale.axis(base, marks), title, axis_title=axis_title)
-
-
-def _middle(
-    scale: PictureScale, points: Sequence[float], heights: Sequence[float], quartiles: Ends, base: float
-) -> str:
-    inside = [(x, y) for x, y in zip(points, heights, strict=True) if quartiles[0] <= x <= quartiles[1]]
-    if not inside:
-        return ""
-    line = _points(scale, *zip(*inside, strict=True))
-    return f'<polygon class="middle" points="{scale(inside[0][0])},{base} {line} {scale(inside[-1][0])},{base}"/>'
-
-
-def _interval(scale: PictureScale, ends: Ends, at: float) -> str:
-    return f'<line class="interval" x1="{scale(ends[0])}" x2="{scale(ends[1])}" y1="{at}" y2="{at}"/>'
+    x, base = PictureScale(points[0] - width / 2, points[-1] + width / 2), HEIGHT - BOTTOM
+    y, parts = PictureScale(0, _largest(values, band), base, TOP + 10), list[str]()
+    for point, value, *ends in zip(points, values, *(band or (values, values)), strict=True):
+        parts.append(_rect("column", x(point - 0.4 * width), x(point + 0.4 * width), y(value), base))
+        parts += [_line("noise", x(point), x(point), *map(y, ends))] if band is not None else []
+    if median is not None and x.low <= median <= x.high:
+        parts.append(_line("median", x(median), x(median), TOP - 8, TOP + 4))
+    if interval is not None:
+        parts.append(_line("interval", *map(x, interval), TOP - 2, TOP - 2))
+    return _svg([*parts, x.axis(base, marks)], title, axis_title=axis_title)
 
 
 def box_picture(
@@ -222,25 +222,17 @@ def box_picture(
     That is (from, to, height) for each step. Of three quantiles it would say no more than the box does.
     """
     beyond, coarse = (quantiles[-1] - quantiles[0]) / 20, len(quantiles) > 3
-    whole = HEIGHT if coarse else LOW
-    scale, base, middle = (
-        PictureScale(quantiles[0] - beyond, quantiles[-1] + beyond),
-        whole - BOTTOM,
-        whole - BOTTOM - 22,
-    )
-    tallest, floor = max(height for _, _, height in steps), middle - 22
-    parts = []
-    for low, high, height in steps if coarse else ():
-        top, width = round(floor - height / tallest * (floor - TOP), 2), round(scale(high) - scale(low), 2)
-        parts.append(f'<rect class="area" x="{scale(low)}" y="{top}" width="{width}" height="{floor - top}"/>')
-    low, centre, high = quantiles[len(quantiles) // 2 - 1 : len(quantiles) // 2 + 2]
-    across = f'x1="{scale(quantiles[0])}" x2="{scale(quantiles[-1])}" y1="{middle}" y2="{middle}"'
-    size = f'width="{round(scale(high) - scale(low), 2)}" height="24"'
-    parts.append(f'<line class="axis" {across}/><rect class="box" x="{scale(low)}" y="{middle - 12}" {size}/>')
-    parts += [_interval(scale, interval, middle)] if interval is not None else []
-    ends = f'y1="{middle - 12}" y2="{middle + 12}"'
-    parts.append(f'<line class="median" x1="{scale(centre)}" x2="{scale(centre)}" {ends}/>')
-    return _svg("".join(parts) + scale.axis(base, marks), title, whole, axis_title)
+    height = HEIGHT if coarse else LOW
+    x, base, middle = PictureScale(quantiles[0] - beyond, quantiles[-1] + beyond), height - BOTTOM, height - BOTTOM - 22
+    y = PictureScale(0, max(height for _, _, height in steps), middle - 22, TOP)
+    parts = [_rect("area", x(a), x(b), y(share), y(0)) for a, b, share in steps] if coarse else []
+    low, centre, high = map(x, quantiles[len(quantiles) // 2 - 1 : len(quantiles) // 2 + 2])
+    parts.append(_line("axis", x(quantiles[0]), x(quantiles[-1]), middle, middle))
+    parts.append(_rect("box", low, high, middle - 12, middle + 12))
+    if interval is not None:
+        parts.append(_line("interval", *map(x, interval), middle, middle))
+    parts.append(_line("median", centre, centre, middle - 12, middle + 12))
+    return _svg([*parts, x.axis(base, marks)], title, height, axis_title)
 
 
 def columns_picture(
@@ -257,42 +249,25 @@ def columns_picture(
     As many bars have their name below them as there is room for.
     """
     base, top = HEIGHT - BOTTOM, max(*(h + e for h, e in zip(heights, errors, strict=True)), 1.0)
-    marks = [(place, powers(number(place))) for place in ticks(0.0, top, 4, whole=True)]
-    left = max(len(text) for _, text in marks) * LETTER + 6
-    each, high = (WIDTH - RIGHT - left) / len(names), base - TOP - 12
-
-    def up(value: float) -> float:
-        return round(base - min(max(value, 0.0), top) / top * high, 2)
-
-    parts = [f'<text class="label" x="0" y="{TOP - 2}">{unit}</text>']
-    for place, text in marks:
-        y = up(place)
-        parts.append(f'<line class="grid" x1="{left}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
-        parts.append(f'<text class="label" x="{left - 6}" y="{y + 4}" text-anchor="end">{text}</text>')
+    y, places = PictureScale(0, top, base, TOP + 12), ticks(0.0, top, 4, whole=True)
+    left = max(len(powers(number(place))) for place in places) * LETTER + 6
+    parts = [_label(0, TOP - 2, unit)]
+    for place in places:
+        parts.append(_line("grid", left, WIDTH - RIGHT, y(place), y(place)))
+        parts.append(_label(left - 6, y(place) + 4, powers(number(place)), "end"))
+    each = (WIDTH - RIGHT - left) / len(names)
     step = max(1, -(-len(names) * (max(map(len, names)) + 1) * LETTER // (WIDTH - RIGHT - left)))
     for i, (name, height, error) in enumerate(zip(names, heights, errors, strict=True)):
-        x, middle = left + each * (i + 0.1), round(left + each * (i + 0.5), 2)
-        size = f'y="{up(height)}" width="{round(each * 0.8, 2)}" height="{round(base - up(height), 2)}"'
-        parts.append(f'<rect class="column" x="{round(x, 2)}" {size}/>')
-        if error:
-            ends = f'y1="{up(height - error)}" y2="{up(height + error)}"'
-            parts.append(f'<line class="noise" x1="{middle}" x2="{middle}" {ends}/>')
-        if i % step == 0:
-            parts.append(Markup('<text class="label" x="{}" y="{}" text-anchor="middle">{}</text>').format(
-                _inside(middle, name), base + 18, name))  # fmt: skip
-    parts.append(f'<line class="axis" x1="{left}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
-    return _svg("".join(parts), title, axis_title=axis_title)
-
-
-def _inside(middle: float, text: str) -> float:
-    """The middle of a label that stays inside the picture."""
-    half = len(text) * LETTER / 2
-    return min(max(middle, half), WIDTH - half)
+        middle = round(left + each * (i + 0.5), 2)
+        parts.append(_rect("column", left + each * (i + 0.1), left + each * (i + 0.9), y(height), base))
+        parts += [_line("noise", middle, middle, y(height - error), y(height + error))] if error else []
+        parts += [_label(_inside(middle, name), base + 18, name, "middle")] if i % step == 0 else []
+    return _svg([*parts, _line("axis", left, WIDTH - RIGHT, base, base)], title, axis_title=axis_title)
 
 
 def line_picture(
-    x: Sequence[float],
-    y: Sequence[float | None],
+    points: Sequence[float],
+    values: Sequence[float | None],
     *,
     title: str,
     unit: str,
@@ -301,29 +276,20 @@ def line_picture(
     dots: bool = True,
 ) -> Markup:
     """A line through points above an axis, with ⊥ where there is no value, and a mark at one place of the axis."""
-    known = [(a, b) for a, b in zip(x, y, strict=True) if b is not None]
-    base, top = HEIGHT - BOTTOM, max((b for _, b in known), default=0.0) or 1.0
-    marks = [(place, powers(number(place, top))) for place in ticks(0.0, top, 4)]
-    scale = PictureScale(min(x), max(x))
-
-    def up(value: float) -> float:
-        return round(base - value / top * (base - TOP - 12), 2)
-
-    parts: list[str] = [Markup('<text class="label" x="{}" y="{}">{}</text>').format(LEFT, TOP - 2, unit)]
-    for place, text in marks[1:]:
-        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(place)}" y2="{up(place)}"/>')
-        right = f'x="{WIDTH - RIGHT}" y="{up(place) - 4}" text-anchor="end"'
-        parts.append(f'<text class="label" {right}>{text}</text>')
-    if mark is not None:
-        parts.append(f'<line class="median" x1="{scale(mark)}" x2="{scale(mark)}" y1="{TOP + 8}" y2="{base}"/>')
-    if known:
-        line = _points(scale, [a for a, _ in known], [up(b) for _, b in known])
-        parts.append(f'<polyline class="curve" points="{line}"/>')
-        parts += [f'<circle class="column" cx="{scale(a)}" cy="{up(b)}" r="3"/>' for a, b in known if dots]
-    for a, b in zip(x, y, strict=True):
-        if b is None:
-            parts.append(f'<text class="label none" x="{scale(a)}" y="{base - 6}" text-anchor="middle">⊥</text>')
-    return _svg("".join(parts) + scale.axis(base), title, axis_title=axis_title)
+    pairs = [(a, b) for a, b in zip(points, values, strict=True) if b is not None]
+    base, top = HEIGHT - BOTTOM, max((b for _, b in pairs), default=0.0) or 1.0
+    x, y = PictureScale(min(points), max(points)), PictureScale(0, top, base, TOP + 12)
+    parts = [_label(LEFT, TOP - 2, unit)]
+    for place in ticks(0.0, top, 4)[1:]:
+        parts.append(_line("grid", LEFT, WIDTH - RIGHT, y(place), y(place)))
+        parts.append(_label(WIDTH - RIGHT, y(place) - 4, powers(number(place, top)), "end"))
+    parts += [_line("median", x(mark), x(mark), TOP + 8, base)] if mark is not None else []
+    if pairs:
+        parts.append(f'<polyline class="curve" points="{_points(x, y, *zip(*pairs, strict=True))}"/>')
+        parts += [f'<circle class="column" cx="{x(a)}" cy="{y(b)}" r="3"/>' for a, b in pairs if dots]
+    empty = [a for a, b in zip(points, values, strict=True) if b is None]
+    parts += [_label(x(a), base - 6, "⊥", "middle", " none") for a in empty]
+    return _svg([*parts, x.axis(base)], title, axis_title=axis_title)
 
 
 def rows_picture(
@@ -336,25 +302,18 @@ def rows_picture(
     axis_title: str = "",
 ) -> Markup:
     """Values one below the other, as dots or as bars from 0, with their intervals; ⊥ where there is none."""
-    known = [v for v in values if v is not None]
-    reach = [*known, *(end for pair in ends if pair is not None for end in pair), *((0.0,) if bars else ())]
+    reach = [v for v in (*values, *(end for pair in ends for end in pair or ())) if v is not None]
+    reach += [0.0] if bars else []
     low, high = (min(reach), max(reach)) if reach else (0.0, 1.0)
     low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-    gap = 0.0 if bars and low >= 0 else (high - low) / 30
-    scale, each, most = PictureScale(low - gap, high + (high - low) / 30), 36, int(WIDTH / LETTER) - 2
-    parts: list[str] = []
-    base = len(names) * each + 6
+    gap = (high - low) / 30
+    x, each = PictureScale(low if bars and low >= 0 else low - gap, high + gap), 36
+    parts, base = list[str](), len(names) * each + 6
     for i, (name, value, pair) in enumerate(zip(names, values, ends, strict=True)):
-        text, y = name if len(name) <= most else f"{name[: most - 1]}…", i * each + 26
-        shown = text if value is not None else f"{text}  ⊥"
-        parts.append(Markup('<text class="label" x="{}" y="{}">{}</text>').format(LEFT, y - 10, shown))
-        if value is None:
-            continue
-        if bars:
-            start, finish = sorted((scale(0.0), scale(value)))
-            size = f'y="{y - 4}" width="{round(finish - start, 2)}" height="8"'
-            parts.append(f'<rect class="column" x="{start}" {size}/>')
-        if pair is not None:
-            parts.append(f'<line class="noise" x1="{scale(pair[0])}" x2="{scale(pair[1])}" y1="{y}" y2="{y}"/>')
-        parts += [] if bars else [f'<circle class="column" cx="{scale(value)}" cy="{y}" r="4"/>']
-    return _svg("".join(parts) + scale.axis(base), title, base + BOTTOM, axis_title)
+        text, y = _shortened(name, int(WIDTH / LETTER) - 2), i * each + 26
+        parts.append(_label(LEFT, y - 10, text if value is not None else f"{text}  ⊥"))
+        if value is not None:
+            parts += [_rect("column", *sorted((x(0.0), x(value))), y - 4, y + 4)] if bars else []
+            parts += [_line("noise", *map(x, pair), y, y)] if pair is not None else []
+            parts += [] if bars else [f'<circle class="column" cx="{x(value)}" cy="{y}" r="4"/>']
+    return _svg([*parts, x.axis(base)], title, base + BOTTOM, axis_title)

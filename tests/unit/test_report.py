@@ -13,7 +13,9 @@ from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.privacy.loss import BoundedRange
 from uptack.report import Figure, divide, plan, profile, to_html, to_json, to_markdown, write
 from uptack.report.budget import FIGURES
-from uptack.report.number_card import MOST_BARS, DensityBars, density_bars, quantile_figures, spiky, with_tails
+from uptack.report.column import Part
+from uptack.report.density_bars import MOST_BARS, DensityBars, density_bars, spiky
+from uptack.report.number_card import NUMBERS, quantile_figures, with_tails
 from uptack.report.pictures import density_picture, ticks
 from uptack.report.sections.correlations import heat_map
 from uptack.report.sections.regression import effects
@@ -373,8 +375,9 @@ def test_bars_of_integers_and_months_are_upright_with_an_axis_and_nothing_below_
 def test_an_interval_with_an_end_that_missed_is_not_shown(low, high, found):
     """Among numbers that are few, an end that misses is anywhere: a median of 3000 had one of -8.3e34."""
     levels = {Fraction(1, 2): found, Fraction(1, 4): found / 2, Fraction(3, 4): 3 * found / 2}
-    ends = Figure("interval", (low, high))
-    median, *_ = quantile_figures(tuple(levels), levels, Figure("median", found), ends, False)
+    part = Part("x", "number", NUMBERS, figures=("median", "quartiles", "interval"))
+    draws = {"quantiles": Figure("quantiles", found), "interval": Figure("interval", (low, high))}
+    median, *_ = quantile_figures(part, levels, draws)
     assert median.interval == (None if high - low > 1000 * max(found, 1) else (low, high))
 
 

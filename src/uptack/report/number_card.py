@@ -11,25 +11,24 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from uptack.display.numbers import estimate, number, words
-from uptack.kernels.curves import DensityCurve, Floats, FourierDensity
+from uptack.kernels.curves import DensityCurve
 from uptack.labels import label
 from uptack.mechanisms.inverse_sensitivity import FAILURE
 from uptack.progress import track
+from uptack.report import pictures
 from uptack.report.category_card import (
     CLEAR,
     PRESENT,
     PRESENT_DRAW,
-    Bar,
     counts_table,
     ordered_bars,
     ordered_names,
@@ -50,20 +49,8 @@ from uptack.report.column import (
     Quantiles,
     size_words,
 )
-from uptack.report.pictures import (
-    LEFT,
-    LETTER,
-    RIGHT,
-    WIDTH,
-    Tick,
-    bars_picture,
-    box_picture,
-    columns_picture,
-    density_picture,
-    labelled_ticks,
-    powers,
-    ticks,
-)
+from uptack.report.density_bars import DensityBars, density_curve
+from uptack.report.pictures import Tick, labelled_ticks, powers, ticks
 from uptack.report.text import TextStyle
 from uptack.session import Request
 from uptack.statistics.quantiles import CANDIDATES
@@ -86,9 +73,6 @@ have a box of 42 and are; ages of employees have one of about 50, those of a pop
 AROUND = 8
 """So many integers beyond the range that quantiles suggest are counted too: those of a 0/1 column are often equal."""
 
-NARROWEST, RESOLVED = 1e-70, 1e-9
-"""A box for a density is wider than this, and than this part of the numbers at its ends."""
-
 
 def joint_levels(part: Part) -> tuple[Fraction, ...]:
     """The levels of the quantiles that are drawn together: the median, and the quartiles if it has them."""
@@ -101,14 +85,6 @@ def quantiles(part: Part, epsilon: Fraction, released: Quantiles, levels: tuple[
     return Request("quantile", part.name, epsilon=epsilon, p=list(levels or joint_levels(part)), **guess)
 
 
-INTERVALS = {
-    "interval": Fraction(1, 2),
-    "lower quartile interval": Fraction(1, 4),
-    "upper quartile interval": Fraction(3, 4),
-}
-"""Draws of intervals for a quantile of the population, and its level."""
-
-
 def interval(part: Part, epsilon: Fraction, released: Quantiles, level: Fraction = Fraction(1, 2)) -> Request:
     """An interval for a quantile of the population, around the released one."""
     near: Any = released.get(level, 0.0)
@@ -118,8 +94,15 @@ def interval(part: Part, epsilon: Fraction, released: Quantiles, level: Fraction
 
 
 def density(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """The density over a range that the released quantiles suggest; for few integers how many rows each has."""
+    """The density over a range that the released quantiles suggest; for few integers how many rows each has.
+
+    Times are counted by the shortest unit of the calendar, from days on, of which the range has up to about forty.
+    """
     low, high = box(released)
+    if part.form is not None:
+        ends = [part.form.show(low, -1), part.form.show(high if released else float(DAY), 1)]
+        every = next((unit for unit, days in LENGTHS.items() if high - low <= 40 * days * DAY), "year")
+        return Request("histogram", part.name, epsilon=epsilon, edges=ends, every=every)
     if part.kind == "integer" and (part.keys or high - low < FEW_VALUES):
         around = range(math.ceil(low) - AROUND, math.floor(high) + AROUND + 1)
         return Request("histogram", part.name, epsilon=epsilon, keys=list(part.keys or around))
@@ -143,12 +126,9 @@ def visible_box(released: Quantiles) -> tuple[float, float]:
 
 
 def drawable(released: Quantiles) -> bool:
-    """Whether a density can be drawn over that box: wide enough for floats to tell points of it apart."""
-    if not released:
-        return False
+    """Whether floats tell points of that box apart: a density is drawn at 160 of them, and divides by its width."""
     low, high = box(released)
-    width, largest = high - low, max(abs(low), abs(high))
-    return NARROWEST < width < math.inf and width > largest * RESOLVED
+    return bool(released) and max(1e-70, 1e-9 * max(abs(low), abs(high))) < high - low < math.inf
 
 
 # ------------------------------------------------------------------------------------------- when the budget carries it
@@ -221,38 +201,27 @@ LABELS = {
 """Quantiles in the order in which they are shown."""
 
 RANGE = "interquartile range"
-TAILS = "The 5% and 95% quantiles got no reply."
-GRID = 160
-"""Points of a drawn density."""
-
-USELESS = 1000.0
-"""Times all that is known of a column, in size or in range: an interval longer than that has an end that missed, which
-one of 200 does, and among numbers that are few it is then anywhere. It holds, and is not shown."""
 
 
 def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnProfile:
     """The draws in their order, and what is worked out from them."""
-    made: dict[str, Figure] = {}
+    draws: dict[str, Figure] = {}
     released: dict[Fraction, float] = {}
     for draw in track(part.draws, part.name, inner=True):
         counted = part.kind == "integer" and (released or part.keys)
         if draw.label == "density" and not drawable(released) and not counted:
-            made["density"] = Figure("density", None, None, "No density: the quantiles are too close together.")
-        elif draw.label in INTERVALS and not released:
-            made[draw.label] = Figure(draw.label, None, None, "No interval without a quantile.")
+            draws["density"] = Figure("density", None, None, "No density: the quantiles are too close together.")
+        elif draw.label.endswith("interval") and not released:
+            draws[draw.label] = Figure(draw.label, None, None, "No interval: the quantile itself got no reply.")
         else:
-            made[draw.label] = make(draw, released)
+            draws[draw.label] = make(draw, released)
         if draw.label in ("quantiles", "tails"):
-            released = by_level(joint_levels(part), made.get("quantiles"))
-            released = with_tails(released, by_level(LEVELS["tails"], made.get("tails")))
-    levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
-    drawn, whole = made.get("quantiles"), part.kind == "integer"
-    figures = [] if drawn is None else quantile_figures(levels, released, drawn, made.get("interval"), whole)
-    figures = [_with_ends(figure, made, part.kind == "integer", released) for figure in figures]
-    figures = [_in_form(figure, part) for figure in figures]
-    figures += [made[label] for label in ("mean",) if label in made]
-    curve = density_curve(made["density"], *visible_box(released)) if "density" in made else None
-    column = ColumnProfile(part, tuple(figures), curve, released, tuple(made.values()), made.get("n"))
+            released = by_level(joint_levels(part), draws.get("quantiles"))
+            released = with_tails(released, by_level(LEVELS["tails"], draws.get("tails")))
+    figures = quantile_figures(part, released, draws) if "quantiles" in draws else []
+    figures += [draws["mean"]] if "mean" in draws else []
+    curve = density_curve(draws["density"], *visible_box(released)) if "density" in draws else None
+    column = ColumnProfile(part, tuple(figures), curve, released, tuple(draws.values()), draws.get("n"))
     share = true_share(column.counts, column) if column.counts is not None else None
     return column if share is None else replace(column, figures=(share, *figures))
 
@@ -261,13 +230,6 @@ def in_ticks(value: Any) -> float:
     """A number as it is, and a time or a duration as its ticks."""
     time = parse_time(value) if isinstance(value, date | timedelta) else None
     return float(value if time is None else time.ticks)
-
-
-def _in_form(figure: Figure, part: Part) -> Figure:
-    """A figure of times in ticks as the time, or for a range the duration, that it is."""
-    if figure.value is None or part.form is None:
-        return figure
-    return replace(figure, value=(part.form.spread if figure.label == RANGE else part.form).show(figure.value))
 
 
 def by_level(levels: tuple[Fraction, ...], drawn: Figure | None) -> dict[Fraction, float]:
@@ -283,171 +245,53 @@ def with_tails(released: Quantiles, tails: Quantiles) -> dict[Fraction, float]:
     return {**released, **outer}
 
 
-def quantile_figures(
-    levels: tuple[Fraction, ...], released: Quantiles, drawn: Figure, interval: Figure | None, whole: bool
-) -> list[Figure]:
+def quantile_figures(part: Part, released: Quantiles, draws: Mapping[str, Figure]) -> list[Figure]:
     """The figures that draws of quantiles give: the median first, which carries the cost of its draw.
 
-    In a column of integers they are integers. So is the population's median, and the ends of its interval are brought
-    to the integers between them.
+    In a column of integers they are integers. The interval of the median is a draw of its own: as far as the quartiles
+    let it, the median is brought into it, which is the better guess.
     """
-    shown = [
-        Figure(label, _whole(released[level]) if whole and level in released else released.get(level))
-        for level, label in LABELS.items()
-        if level in levels
-    ]
-    shown = [replace(f, note=(drawn.note or TAILS) if f.value is None else drawn.note) for f in shown]
-    if Fraction(1, 4) in levels:
-        spread = released[Fraction(3, 4)] - released[Fraction(1, 4)] if released else None
-        value = _whole(spread) if whole and spread is not None else spread
-        shown.append(Figure(RANGE, value, note="Upper minus lower quartile." if released else drawn.note))
-    ends = _ends(interval, whole, released)
-    shown[0] = replace(shown[0], how=drawn.how, cost=drawn.cost, interval=ends)
-    return [_inside(shown[0], ends, released), *shown[1:]]
+    drawn, figures = draws["quantiles"], list[Figure]()
+    levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
+
+    def in_form(value: float, form: Form | None) -> Any:
+        if form is not None:
+            return form.show(value)
+        return round(value) if part.kind == "integer" and math.isfinite(value) else value
+
+    for level, name in LABELS.items():
+        if level in levels:
+            value, middle = released.get(level), level == Fraction(1, 2)
+            ends = interval_ends(draws.get("interval" if middle else f"{name} interval"), part, released)
+            note = drawn.note or ("The 5% and 95% quantiles got no reply." if value is None else "")
+            if value is not None and middle and ends is not None:
+                inside = min(max(value, in_ticks(ends[0])), in_ticks(ends[1]))
+                value = min(max(inside, min(released.values())), max(released.values()))
+            figures.append(Figure(name, None if value is None else in_form(value, part.form), ends, note))
+    if Fraction(1, 4) in levels and not released:
+        figures.append(Figure(RANGE, None, note=drawn.note))
+    elif Fraction(1, 4) in levels:
+        spread = released[Fraction(3, 4)] - released[Fraction(1, 4)]
+        value = in_form(spread, None if part.form is None else part.form.spread)
+        figures.append(Figure(RANGE, value, note="Upper minus lower quartile."))
+    return [replace(figures[0], how=drawn.how, cost=drawn.cost), *figures[1:]]
 
 
-def _with_ends(figure: Figure, made: Mapping[str, Figure], whole: bool, released: Quantiles) -> Figure:
-    """A quartile with its interval, where it has one."""
-    drawn = made.get(f"{figure.label} interval")
-    return figure if drawn is None else replace(figure, interval=_ends(drawn, whole, released))
+def interval_ends(drawn: Figure | None, part: Part, released: Quantiles) -> tuple[Any, Any] | None:
+    """The ends of an interval, if they say something: for integers those between them.
 
-
-def _inside(median: Figure, ends: tuple[Any, Any] | None, released: Quantiles) -> Figure:
-    """The median within its interval, which is a draw of its own, as far as the quartiles let it: the better guess."""
-    if ends is None or median.value is None:
-        return median
-    low, high = min(released.values()), max(released.values())
-    first, last = map(in_ticks, ends)
-    return replace(median, value=type(median.value)(min(max(min(max(median.value, first), last), low), high)))
-
-
-def _ends(interval: Figure | None, whole: bool, released: Quantiles) -> tuple[Any, Any] | None:
-    """The ends of an interval, if they say something."""
-    if interval is None or interval.value is None:
-        return None
-    low, high = interval.value
-    known = max(max(released.values()) - min(released.values()), *map(abs, released.values())) or 1.0
-    if in_ticks(high) - in_ticks(low) > USELESS * known:
-        return None
-    inside = (math.ceil(low), math.floor(high)) if whole and math.isfinite(high - low) else (low, high)
-    return inside if inside[0] <= inside[1] else (low, high)
-
-
-def _whole(value: float) -> int | float:
-    return round(value) if math.isfinite(value) else value
-
-
-def density_curve(density: Figure, low: float, high: float) -> Figure:
-    """A released density as a curve over its range, nowhere below 0, in the band of its noise (two standard errors).
-
-    It is bars where the curve would be a comb (`density_bars`). Counts of few integers stay as they are.
-    Where the released quantiles are not below 0, neither is the picture.
+    One interval of 200 has an end that missed, which among numbers that are few is then anywhere. It holds, but is not
+    shown if it is longer than 1000 times all that is known of the column, in size or in range.
     """
-    if density.value is None or not hasattr(density.value, "at"):
-        return density
-    error, comb = 2 * density.value.standard_error, density_bars(density.value, low, high)
-    if comb is not None:
-        note = f"Each bar is {number(comb.width)} wide and counts the values around its middle."
-        return replace(density, value=comb, interval=_band(comb.values, error), note=note)
-    points = np.linspace(low, high, GRID)
-    curve = np.maximum(density.value.at(points), 0.0)
-    return replace(density, value=DensityCurve.on_grid(points, curve), interval=_band(curve, error))
-
-
-def _band(heights: Floats, error: float) -> tuple[Floats, Floats]:
-    return np.maximum(heights - error, 0.0), heights + error
-
-
-# ------------------------------------------------------------------------------ densities of numbers that are far apart
-#
-# Numbers that are few and far apart are drawn as bars, since a curve would be a comb. The bars are made from the
-# released coefficients of a Fourier series: post-processing, which costs nothing.
-
-LEAST_DEGREE = 8
-"""Below this degree a series is smooth, whatever it is of."""
-SPIKY = 0.3
-"""A coefficient of this size in the upper half of the frequencies is no part of a density that a curve can show.
-
-|c_k| ≤ V/2πk for a density in a box of width 1 that goes up and down by V in all. So V is about the degree: as many
-spikes as the series has room for, or fewer and higher ones."""
-STEPPED = 0.9
-"""The mean of cos(2πx/h) from which on numbers count as multiples of h. It is 1 for these, and about 0 for others."""
-MOST_BARS = 64
-"""Bars of a picture, at most."""
-SLIVER = 0.01
-"""A part of a bar that is no bar: so little of it may be beyond an end, since ends are rounded."""
-
-
-@dataclass(frozen=True, eq=False)
-class DensityBars:
-    """Shares of the rows around multiples of a step, each divided by the `width` of its bar.
-
-    Shares add up to about 1: those below 0 are 0, and the others stay as they are. Where a bar reaches beyond the box
-    of the density, its share is that of what is inside.
-    """
-
-    points: Floats
-    values: Floats
-    width: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"points": self.points.tolist(), "values": self.values.tolist(), "width": self.width}
-
-
-def spiky(series: FourierDensity) -> bool:
-    """Whether the series is of numbers that a curve can't show."""
-    upper = series.frequencies[:, 0] > series.degree / 2
-    return series.degree >= LEAST_DEGREE and bool((np.abs(series.coefficients[upper]) >= SPIKY).any())
-
-
-def density_bars(series: FourierDensity, low: float, high: float) -> DensityBars | None:
-    """A spiky density as bars around the multiples of a step, from end to end. Any other is None.
-
-    The step is the largest round number of which, as the series says, the values are multiples. If there is none it is
-    the least that the series tells apart. Where that makes too many bars, an odd number of steps is one: so a multiple
-    of the step is in the middle of a bar, or inside it.
-    """
-    if not spiky(series):
+    if drawn is None or drawn.value is None:
         return None
-    side = float(series.sides[0])
-    steps = [step for step in _round_numbers(side / series.degree, side / 2) if step >= side / series.degree]
-    width = next((step for step in reversed(steps) if _mean_cosine(series, step) >= STEPPED), steps[0])
-    fine = side / width / (MOST_BARS - 2)  # two bars may reach beyond the ends
-    width *= 2 * math.ceil((fine - 1) / 2) + 1 if fine > 1 else 1
-    first, last = math.floor(low / width + 0.5 + SLIVER), math.ceil(high / width - 0.5 - SLIVER)
-    points: Floats = np.arange(first, last + 1) * np.float64(width)
-    if points.size < 2 or not (np.diff(points) > width / 2).all():  # floats don't tell them apart
+    low, high = drawn.value
+    largest = max(max(released.values()) - min(released.values()), *map(abs, released.values())) or 1.0
+    if in_ticks(high) - in_ticks(low) > 1000 * largest:
         return None
-    return DensityBars(points, np.maximum(_masses(series, points, width), 0.0) / width, width)
-
-
-def _round_numbers(least: float, most: float) -> list[float]:
-    """1, 2, 2.5 and 5 times powers of 10, those from somewhat below one number up to another."""
-    powers = range(math.floor(math.log10(least)), math.floor(math.log10(most)) + 1)
-    numbers = [float(f"{digits}e{power}") for power in powers for digits in ("1", "2", "2.5", "5")]
-    return [number for number in numbers if number <= most]
-
-
-def _masses(series: FourierDensity, points: Floats, width: float) -> Floats:
-    """∫ f over what is in the box of intervals around points: for each frequency its part at the middle, times
-    sinc(k·width)."""
-    k, side = series.frequencies[:, 0], float(series.sides[0])
-    places, half = (points - series.low[0]) / side, width / side / 2
-    left, right = np.clip(places - half, 0.0, 1.0), np.clip(places + half, 0.0, 1.0)
-    wide = right - left
-    waves = np.exp(-1j * np.pi * np.outer(left + right, k)) * np.sinc(np.outer(wide, k)) @ series.coefficients
-    return np.asarray(wide * (1 + 2 * waves.real), np.float64)
-
-
-def _mean_cosine(series: FourierDensity, step: float) -> float:
-    """∫ f(x)·cos(2πx/step) over the box, of which only the frequencies near that of the step matter."""
-    side = float(series.sides[0])
-    k = np.concatenate([-series.frequencies[:, 0], [0], series.frequencies[:, 0]])
-    c = np.concatenate([series.coefficients.conj(), [1.0], series.coefficients])
-    off = side / step - k
-    turned = np.exp(2j * np.pi * (series.low[0] / step % 1.0)) * np.exp(1j * np.pi * off)
-    return float((c * turned * np.sinc(off)).sum().real)
+    if part.kind == "integer" and math.isfinite(high - low) and math.ceil(low) <= math.floor(high):
+        return math.ceil(low), math.floor(high)
+    return low, high
 
 
 # -------------------------------------------------------------------------------------------------------------- as text
@@ -488,11 +332,6 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------------- on the page
 
-LISTED = 7
-"""Up to so many values with an order are listed one below the other; more are drawn side by side."""
-
-Axis = Callable[[Part, float, float], list[Tick]]
-
 
 def axis_title(part: Part) -> str:
     """The variable and its unit of measurement."""
@@ -500,52 +339,44 @@ def axis_title(part: Part) -> str:
 
 
 def axis(part: Part, low: float, high: float) -> list[Tick]:
-    """Round numbers from end to end; for integers whole ones."""
+    """Round numbers from end to end; for integers whole ones. Of times where days, months or years begin."""
+    if part.form is not None:
+        return time_ticks(part.form, low, high)
     return labelled_ticks(low, high, whole=part.kind == "integer")
 
 
-def view(anchor: str, column: ColumnProfile, unit: str, axis: Axis = axis) -> CardView:
-    """The figures, and a picture of the density or, without one, of the quantiles."""
-    figures = [_line(figure, column.scale) for figure in on_card(column)]
+def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
+    """The figures, and a picture of the density or, without one, of the quantiles.
+
+    The range is read off the quartiles, and quantiles of a 0/1 column say little: such a card has the share of 1.
+    """
+    part, share = column.part, [figure for figure in column.figures if figure.label.startswith("share ")]
+    wanted = ("median",) if share else tuple(figure.label for figure in column.figures if figure.label != RANGE)
+    figures = [_line(one, column.scale) for one in column.figures if one in share or one.label in wanted]
+    if part.form is not None and part.form.word == "utc":  # which the card says once
+        figures = [
+            line._replace(value=line.value.replace("+00:00", ""), interval=line.interval.replace("+00:00", ""))
+            for line in figures
+        ]
     if column.counts is None and not any(line.value for line in figures):
         return CardView(anchor, column, [], note=column.figures[0].note if column.figures else "")
     density = column.density
     notes = ["" if density is None or isinstance(density.value, DensityCurve) else density.note]
     if column.counts is None:
-        return CardView(anchor, column, figures, _picture(column, axis), None, " ".join(filter(None, notes)))
-    bars = ordered_bars(column.counts, *(() if column.part.keys else counted_box(column)))
+        return CardView(anchor, column, figures, _picture(column), None, " ".join(filter(None, notes)))
+    low, high = visible_box(column.quantiles or {})
+    around = () if part.keys else (low if low == 0 else low - AROUND, high + AROUND)
+    bars = shares(ordered_bars(column.counts, *around), part)
     if not any(bar.rows > CLEAR * bar.error for bar in bars):
         notes.append("No single value is frequent enough to be counted.")
         return CardView(anchor, column, figures, None, None, " ".join(filter(None, notes)))
-    shown = shares(bars, column.part)
-    upright = _columns(column, shown, unit) if len(shown) > LISTED or column.part.form is not None else None
-    notes.append(remainder(shown, column.part))
-    return CardView(anchor, column, figures, upright, shown, " ".join(filter(None, notes)), upright is not None)
-
-
-def on_card(column: ColumnProfile) -> list[Figure]:
-    """The figures of a card. Ranges are read off the quartiles, and quantiles of a 0/1 column say little."""
-    share = [figure for figure in column.figures if figure.label.startswith("share ")]
-    if share:
-        return [*share, *(figure for figure in column.figures if figure.label == "median")]
-    return [figure for figure in column.figures if figure.label != RANGE]
-
-
-def counted_box(column: ColumnProfile) -> tuple[float, float]:
-    """The integers that are shown: those around the box of a picture too, and none below 0 where no quantile is."""
-    low, high = visible_box(column.quantiles or {})
-    return (low if low == 0 else low - AROUND), high + AROUND
-
-
-def _columns(column: ColumnProfile, shown: list[Bar], unit: str) -> Markup:
-    heights, errors = [bar.rows for bar in shown], [bar.error for bar in shown]
-    title = f"{unit.capitalize()} by {label(column.part.name)}"
-    named = axis_title(column.part)
-    return columns_picture(ordered_names(shown), heights, errors, title=title, unit=unit, axis_title=named)
-
-
-NOTHING = 1e-5
-"""A smaller figure without an interval is most likely in a gap of the data that begins at 0."""
+    notes.append(remainder(bars, part))
+    upright = None
+    if len(bars) > 7 or part.form is not None:  # fewer are listed one below the other
+        named = {"title": f"{unit.capitalize()} by {label(part.name)}", "unit": unit, "axis_title": axis_title(part)}
+        heights, errors = [bar.rows for bar in bars], [bar.error for bar in bars]
+        upright = pictures.columns_picture(ordered_names(bars), heights, errors, **named)
+    return CardView(anchor, column, figures, upright, bars, " ".join(filter(None, notes)), upright is not None)
 
 
 def _line(figure: Figure, scale: float) -> FigureLine:
@@ -557,7 +388,7 @@ def _line(figure: Figure, scale: float) -> FigureLine:
         value, ends = estimate(figure.value, figure.interval, scale)
         return FigureLine(figure.label, powers(value), powers(ends), figure.note)
     text = powers(number(figure.value, scale))
-    if isinstance(figure.value, float) and 0 < abs(figure.value) < NOTHING:
+    if isinstance(figure.value, float) and 0 < abs(figure.value) < 1e-5:  # most likely in a gap of the data around 0
         text = "0" if scale else f"about 0 ({text})"
     return FigureLine(figure.label, text, _level_range(figure), figure.note)
 
@@ -572,7 +403,7 @@ def _level_range(figure: Figure) -> str:
     return f"{low}% to {high}% quantile" if low > 0 else ""
 
 
-def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
+def _picture(column: ColumnProfile) -> Markup | None:
     median, quartiles = column["median"], (column["lower quartile"].value, column["upper quartile"].value)
     name, part = label(column.part.name), column.part
     if column.density is not None and column.density.value is not None:
@@ -582,8 +413,12 @@ def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
         shown["marks"] = axis(part, x[0] - beyond, x[-1] + beyond)
         shown["axis_title"] = axis_title(part)
         if isinstance(curve, DensityBars):
-            return bars_picture(x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown)
-        return density_picture(x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown)
+            return pictures.bars_picture(
+                x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown
+            )
+        return pictures.density_picture(
+            x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown
+        )
     if None in quartiles or quartiles[0] == quartiles[1]:
         return None
     released = column.quantiles or {}
@@ -593,7 +428,7 @@ def _picture(column: ColumnProfile, axis: Axis) -> Markup | None:
     interval = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
     title = f"Quantiles of {name}"
     named = axis_title(part)
-    return box_picture(
+    return pictures.box_picture(
         places, coarse_density(released), interval, title=title, marks=axis(part, low, high), axis_title=named
     )
 
@@ -633,78 +468,35 @@ LISTED_INTEGERS = replace(INTEGERS, name="listed integers", figures=COUNTED_FIRS
 
 # -------------------------------------------------------------------------------------------------- times and durations
 
-UTC = "+00:00"
-"""What times in UTC end with. It is said once per card."""
-
-
-def calendar_counts(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """How many rows there are in each month of the range that released quantiles suggest, or in another unit."""
-    if part.form is None:  # a source that says nothing of forms
-        return density(part, epsilon, released)
-    low, high = box(released)
-    ends = [part.form.show(low, -1), part.form.show(high if released else float(DAY), 1)]
-    return Request("histogram", part.name, epsilon=epsilon, edges=ends, every=calendar_unit(high - low))
-
-
-def calendar_unit(width: float) -> str:
-    """The shortest unit of the calendar, from days on, of which a range of so many ticks has up to about forty."""
-    lengths = {"day": DAY, "week": 7 * DAY, "month": 30 * DAY}
-    return next((every for every, length in lengths.items() if width <= 40 * length), "year")
-
-
-def time_view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
-    """The card of numbers, with times on its axis."""
-    shown, form = view(anchor, column, unit, time_axis), column.part.form
-    if form is None or form.word != "utc":
-        return shown
-    lines = [
-        line._replace(value=line.value.replace(UTC, ""), interval=line.interval.replace(UTC, ""))
-        for line in shown.figures
-    ]
-    return shown._replace(figures=lines)
-
-
-TIMES = replace(
-    NUMBERS,
-    name="times",
-    kinds=("time",),
-    draws=tuple(replace(draw, ask=calendar_counts) if draw.label == "density" else draw for draw in DRAWS),
-    view=time_view,
-)
+TIMES = replace(NUMBERS, name="times", kinds=("time",))
 DURATIONS = replace(
-    TIMES,
+    NUMBERS,
     name="durations",
     kinds=("duration",),
     figures=tuple(figure for figure in FIGURES if figure.name != "density"),
 )
 
+LENGTHS = {"day": 1, "week": 7, "month": 30, "year": 365}
+"""Days of the units of the calendar, about."""
 
-# ----------------------------------------------------------------------------------------------------------------- axes
-
-LENGTHS = {"day": 1.0, "week": 7.0, "month": 30.4, "year": 365.25}
 STEPS = [SECOND * n for n in (1, 5, 15, 60, 300, 900, 1800)]
 STEPS += [3600 * SECOND * n for n in (1, 3, 6, 12, 24, 48, 168, 336, 720)]
 
 
-def time_axis(part: Part, low: float, high: float) -> list[Tick]:
-    """Where days, months or years begin, and round durations."""
-    return axis(part, low, high) if part.form is None else marks(part.form, low, high)
-
-
-def marks(form: Form, low: float, high: float) -> list[Tick]:
+def time_ticks(form: Form, low: float, high: float) -> list[Tick]:
     """As many marks between two numbers of ticks as fit side by side.
 
     >>> day = Form("date")
-    >>> [mark.text for mark in marks(day, 0.0, 200.0 * DAY)]
+    >>> [mark.text for mark in time_ticks(day, 0.0, 200.0 * DAY)]
     ['1970-01-01', '1970-03-01', '1970-05-01', '1970-07-01']
-    >>> [mark.text for mark in marks(Form("duration"), 0.0, 2.5 * DAY)]
+    >>> [mark.text for mark in time_ticks(Form("duration"), 0.0, 2.5 * DAY)]
     ['0 s', '1 d', '2 d']
     """
     places = _durations(low, high) if form.kind == "duration" else _calendar(low, high)
     whole = all(place % DAY == 0 for place in places)
     shown = Form("date") if form.kind == "time" and whole else form
     texts = [words(shown.show(place)) for place in places]
-    room = max(int((WIDTH - LEFT - RIGHT) / ((max(map(len, texts), default=1) + 1) * LETTER)), 1)
+    room = max(int(pictures.INNER / ((max(map(len, texts), default=1) + 1) * pictures.LETTER)), 1)
     step = math.ceil(len(places) / room) or 1
     found = [Tick((place - low) / (high - low), text) for place, text in zip(places, texts, strict=True)]
     return found[::step]

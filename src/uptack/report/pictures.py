@@ -16,6 +16,7 @@ from uptack.display.numbers import number
 
 WIDTH = 420
 LEFT = RIGHT = 14
+INNER = WIDTH - LEFT - RIGHT
 LETTER = 8.3
 """The width of a letter of a label, at most, in the units of a picture."""
 
@@ -56,7 +57,7 @@ class Tick(NamedTuple):
     text: str
 
 
-def labelled_ticks(low: float, high: float, room: float = WIDTH - LEFT - RIGHT, whole: bool = False) -> list[Tick]:
+def labelled_ticks(low: float, high: float, room: float = INNER, whole: bool = False) -> list[Tick]:
     """As many round numbers as fit side by side in so many units of a picture; both ends where no two of them do.
 
     >>> [tick.text for tick in labelled_ticks(0, 4e9)]

@@ -56,25 +56,27 @@ class DrawLosses:
     _requests: dict[Any, Request] = field(default_factory=dict)
     _relative: dict[Any, LinearLoss] = field(default_factory=dict)
 
+    @staticmethod
+    def _key(part: Part, draw: ColumnDraw) -> tuple[Any, ...]:
+        """What decides the request of a draw: the figures that are read off it, among others; () if there are none."""
+        read = tuple(one.name for one in part.card.figures if one.draw == draw.label and one.name in part.figures)
+        return (part.card.name, part.delta, draw.label, read) if read else ()
+
     def of(self, part: Part, draw: ColumnDraw) -> Loss:
         """The loss of a draw: what `Session.loss_of` says of its request."""
-        read = tuple(one.name for one in part.card.figures if one.draw == draw.label and one.name in part.figures)
-        key = (part.card.name, part.delta, draw.label, read)
+        key = self._key(part, draw)
         if key not in self._requests:
             self._requests[key] = self.session.complete(replace(part, unit=Fraction(1)).request(draw))
         return self.session.loss_of(self._requests[key], part.epsilon(draw))
 
     def relative(self, part: Part) -> list[LinearLoss]:
         """The losses of the draws of a part, per unit."""
-        losses = []
-        for draw in part.card.draws:
-            read = tuple(one.name for one in part.card.figures if one.draw == draw.label and one.name in part.figures)
-            key = (part.card.name, part.share, part.delta, draw.label, read)
-            if read and key not in self._relative:
+        keys = {draw: (part.share, self._key(part, draw)) for draw in part.card.draws if self._key(part, draw)}
+        for draw, key in keys.items():
+            if key not in self._relative:
                 tree = self.of(replace(part, unit=Fraction(1)), draw)
                 self._relative[key] = LinearLoss.of(tree, self.session.adjacency)
-            losses += [self._relative[key]] if read else []
-        return losses
+        return [self._relative[key] for key in keys.values()]
 
     def of_parts(self, parts: Sequence[Part]) -> list[Loss]:
         """Those of all draws, in their order. Equal ones are one object, so that each is priced once."""
@@ -292,11 +294,8 @@ def _scaled(parts: list[Part], budget: Privacy, losses: DrawLosses) -> list[Part
 
 # --------------------------------------------------------------------------------------------------------------- advice
 
-HOPELESS, USELESS = 1000, 20.0
-"""A larger ε is not advised beyond this factor, or above this value: it would protect nobody."""
-
-GROWTH, TRIED = 1.4, 12
-"""An ε that would carry more is searched in steps of this factor, so many of them at most."""
+LARGEST_ADVICE = 20.0
+"""No larger ε is advised: by it, a row could change the probability of a result by e^20, and it would hide nothing."""
 
 FIGURE_NAMES = {
     "tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values",
@@ -320,11 +319,11 @@ class FigureAdvice:
         ways, advice = [], made.advice
         if advice.n is not None:
             ways.append(advice.rows_text)
-        times = HOPELESS if advice.epsilon is None else advice.epsilon / float(epsilon)
-        if times < HOPELESS:
+        times = math.inf if advice.epsilon is None else advice.epsilon / float(epsilon)
+        if times < 1000:  # beyond, the report would cost more than any ε that is advised
             factor = Fraction(math.ceil(100 * times), 100)
             whole = self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
-            ways += [f"ε of about {whole:g} for the whole report"] if whole <= USELESS else []
+            ways += [f"ε of about {whole:g} for the whole report"] if whole <= LARGEST_ADVICE else []
         why = f"{advice.why}; " if advice.why else ""
         return f"{why}a reply needs " + (", or ".join(ways) or advice.other or "more rows")
 
@@ -348,9 +347,9 @@ def carrying(division: Division) -> dict[str, float]:
     """For each figure that is left out somewhere, an ε of the whole report that carries it: by trying larger ones."""
     waiting, enough = list(left_out(division.parts)), dict[str, float]()
     bare, share = [replace(part, figures=(), refusals={}) for part in division.parts], division.column_share
-    for step in range(1, TRIED + 1):
-        whole = _rounded_up(division.budget.epsilon * GROWTH**step)
-        if not waiting or whole > USELESS:
+    for step in range(1, 13):
+        whole = _rounded_up(division.budget.epsilon * 1.4**step)  # to within 40%, up to 57 times the budget
+        if not waiting or whole > LARGEST_ADVICE:
             break
         still = left_out(select(bare, whole * share, division.budget.delta, division.losses, division.rows))
         enough |= {figure: whole for figure in waiting if figure not in still}
@@ -375,11 +374,8 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         lines.append(_help(division, numeric, times, whole))
     missing = []
     for figure, names in left_out(division.parts).items():
-        where = (
-            ""
-            if len(names) == sum(figure in p.possible for p in division.parts)
-            else f" of {len(names)} columns".replace(" 1 columns", " 1 column")
-        )
+        every = len(names) == sum(figure in part.possible for part in division.parts)
+        where = "" if every else f" of {len(names)} column{'s' if len(names) > 1 else ''}"
         needs = f" (needs ε ≈ {enough[figure]:g})" if figure in enough else ""
         missing.append(f"{FIGURE_NAMES.get(figure, figure)}{where}{needs}")
     if missing:
@@ -397,7 +393,7 @@ def _help(division: Division, numeric: list[Part], times: float, enough: float |
     worst case over all ranges.
     """
     ways = []
-    if enough is not None and enough <= USELESS:
+    if enough is not None and enough <= LARGEST_ADVICE:
         ways.append(f"ε ≈ {enough:g} instead of {division.budget.epsilon:g}")
     fewer = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < fewer < len(numeric):

@@ -97,21 +97,16 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
-def overview(column: ColumnProfile) -> dict[str, str]:
-    """Categories have a table of their own."""
-    return {}
-
-
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
     shown, size = shares(bars(column.counts), column.part), size_text(column.numbers)
     lines = [share_line(one) for one in column.figures[1:]]
-    said = [f"{size}."] if size else []
-    said += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
+    sentences = [f"{size}."] if size else []
+    sentences += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
     table = counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
-    return [*([" ".join(said), ""] if said else []), *table]
+    return [*([" ".join(sentences), ""] if sentences else []), *table]
 
 
 def counts_table(head: str, names: list[str], shown: list[Bar], note: str, style: TextStyle, unit: str) -> list[str]:
@@ -146,7 +141,7 @@ COUNTS = ColumnFigure("counts", 1, "counts", lambda rows: 0.0)
 PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
 PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), present)
 
-_card = partial(Card, numeric=False, run=run, overview=overview, details=details, view=view)
+_card = partial(Card, numeric=False, run=run, overview=lambda column: {}, details=details, view=view)
 
 TRUTH_VALUES = _card(
     name="truth values",
@@ -254,16 +249,13 @@ def calendar_order(found: list[Bar]) -> list[Bar]:
     >>> [bar.name for bar in calendar_order([Bar(name, 1, 1.0, 0) for name in ("Mar", None, "Jan", "Feb")])]
     ['Jan', 'Feb', 'Mar', None]
     """
-    names = [bar.name.strip().rstrip(".").lower() for bar in found if isinstance(bar.name, str)]
+    if not all(bar.name is None or isinstance(bar.name, str) for bar in found):
+        return []
+    names = {bar.name: str(bar.name).strip().rstrip(".").lower() for bar in found if bar.name is not None}
     for words in (MONTHS, DAYS):
         places = {word[:length]: i for i, word in enumerate(words) for length in (3, len(word))}
-        if (
-            len(names) > 1
-            and all(name in places for name in names)
-            and all(bar.name is None or isinstance(bar.name, str) for bar in found)
-        ):
-            where = {bar.name: places[str(bar.name).strip().rstrip(".").lower()] for bar in found if bar.name}
-            return sorted(found, key=lambda bar: where.get(bar.name, len(words)))
+        if len(names) > 1 and all(name in places for name in names.values()):
+            return sorted(found, key=lambda bar: len(words) if bar.name is None else places[names[bar.name]])
     return []
 
 

@@ -405,32 +405,23 @@ def _level_range(figure: Figure) -> str:
 
 def _picture(column: ColumnProfile) -> Markup | None:
     median, quartiles = column["median"], (column["lower quartile"].value, column["upper quartile"].value)
-    name, part = label(column.part.name), column.part
-    if column.density is not None and column.density.value is not None:
-        curve, band = column.density.value, column.density.interval
-        x, beyond = curve.points.tolist(), curve.width / 2 if isinstance(curve, DensityBars) else 0.0
-        shown = {"band": band, "median": median.value, "interval": median.interval}
-        shown["marks"] = axis(part, x[0] - beyond, x[-1] + beyond)
-        shown["axis_title"] = axis_title(part)
-        if isinstance(curve, DensityBars):
-            return pictures.bars_picture(
-                x, curve.values.tolist(), width=curve.width, title=f"Shares of {name}", **shown
-            )
-        return pictures.density_picture(
-            x, curve.values.tolist(), title=f"Density of {name}", quartiles=quartiles, **shown
-        )
+    name, part, density = label(column.part.name), column.part, column.density
+    if density is not None and density.value is not None:
+        curve, bars = density.value, isinstance(density.value, DensityBars)
+        x, y, beyond = curve.points.tolist(), curve.values.tolist(), curve.width / 2 if bars else 0.0
+        shown = {"band": density.interval, "median": median.value, "interval": median.interval}
+        shown |= {"marks": axis(part, x[0] - beyond, x[-1] + beyond), "axis_title": axis_title(part)}
+        if bars:
+            return pictures.bars_picture(x, y, width=curve.width, title=f"Shares of {name}", **shown)
+        return pictures.density_picture(x, y, title=f"Density of {name}", quartiles=quartiles, **shown)
     if None in quartiles or quartiles[0] == quartiles[1]:
         return None
     released = column.quantiles or {}
     places, ends = sorted(released.values()), median.interval
     beyond = (places[-1] - places[0]) / 20
-    low, high = places[0] - beyond, places[-1] + beyond
+    shown = {"marks": axis(part, places[0] - beyond, places[-1] + beyond), "axis_title": axis_title(part)}
     interval = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
-    title = f"Quantiles of {name}"
-    named = axis_title(part)
-    return pictures.box_picture(
-        places, coarse_density(released), interval, title=title, marks=axis(part, low, high), axis_title=named
-    )
+    return pictures.box_picture(places, coarse_density(released), interval, title=f"Quantiles of {name}", **shown)
 
 
 def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:
@@ -439,13 +430,8 @@ def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, floa
     >>> coarse_density({Fraction(1, 4): 0.0, Fraction(1, 2): 5.0, Fraction(3, 4): 10.0})
     [(0.0, 5.0, 0.05), (5.0, 10.0, 0.05)]
     """
-    levels = sorted(released)
-    steps = itertools.pairwise(levels)
-    return [
-        (released[a], released[b], float(b - a) / (released[b] - released[a]))
-        for a, b in steps
-        if released[b] > released[a]
-    ]
+    pairs = itertools.pairwise(sorted(released.items()))
+    return [(low, high, float(q - p) / (high - low)) for (p, low), (q, high) in pairs if high > low]
 
 
 NUMBERS = Card(

@@ -45,18 +45,17 @@ TABLES: dict[str, CsvTable] = {
         "Density curves, or bars of equal width, with the band of two standard errors of the noise.",
         {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
     ),
+    "costs": CsvTable(
+        "What each figure cost. The total, in the descriptor, is less than the sum: the plan was fixed in advance.",
+        {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
+    ),
 }  # fmt: skip
-"""The tables about columns."""
-
-COSTS = CsvTable(
-    "What each figure cost. The total, in the descriptor, is less than the sum: the plan was fixed in advance.",
-    {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
-)
+"""The tables about columns, and the bill."""
 
 
 def tables() -> dict[str, CsvTable]:
     """The tables of a package, by the names of their files: what they hold, and the type of each field."""
-    return {**TABLES, **{section.name: section.csv for section in registered()}, "costs": COSTS}
+    return TABLES | {section.name: section.csv for section in registered()}
 
 
 def rows(name: str, profile: Profile) -> Iterable[Row]:

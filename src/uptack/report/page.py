@@ -30,10 +30,6 @@ def template_text() -> str:
     return text.replace("{# styles of sections #}\n", "".join(styles)).replace("{# sections #}\n", "".join(parts))
 
 
-def _clean(value: Any) -> Any:
-    return lines(value) if type(value) is str else value
-
-
 @cache
 def template(text: str) -> jinja2.Template:
     """The compiled template. Whatever a name holds, it is text: escaped, and without what can't be printed."""
@@ -42,19 +38,9 @@ def template(text: str) -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_clean,
+        finalize=lambda value: lines(value) if type(value) is str else value,
     )
     return environment.from_string(text)
-
-
-MANY = 12
-"""So many categories are shown at once; the rest is folded."""
-
-WIDE = 8
-"""From so many columns on there is a list of contents."""
-
-NAMED = 56
-"""So many letters of a name are in the list of contents."""
 
 
 class SectionView(NamedTuple):
@@ -66,32 +52,26 @@ class SectionView(NamedTuple):
     subject: str | None
     replied: bool
     note: str
-    cells: SectionTable
+    cells: SectionTable | None
     view: Any
 
-
-def section_view(answer: SectionAnswer, profile: Profile) -> SectionView:
-    """The answer of a section, and what its part of the template draws."""
-    section, replied = answer.section, answer.replied
-    cells = section.table(answer, label) if replied else SectionTable([], [])
-    view = section.view(answer, profile) if replied else None
-    return SectionView(section.name, section.label, answer.title(), answer.subject, replied, answer.note, cells, view)
+    @staticmethod
+    def of(answer: SectionAnswer, profile: Profile) -> SectionView:
+        """The answer of a section, and what its part of the template draws."""
+        section, replied = answer.section, answer.replied
+        cells = section.table(answer, label) if replied else None
+        view = section.view(answer, profile) if replied else None
+        texts = section.name, section.label, answer.title(), answer.subject
+        return SectionView(*texts, replied, answer.note, cells, view)
 
 
 def brief(name: str) -> str:
-    """A name for the list of contents: a long one without its middle, since names often differ at their ends.
+    """A name for the list of contents, of about 56 letters: without its middle, since names often differ at their ends.
 
     >>> brief("a rather long name of a column that says all about measurement number 59 of these")
     'a rather long name of a colu … asurement number 59 of these'
     """
-    half = NAMED // 2
-    return name if len(name) <= NAMED else f"{name[:half].rstrip()} … {name[-half:].lstrip()}"
-
-
-METHOD = (
-    "Method: differential privacy. Random noise of a known size was added to every figure before it was published; "
-    "medians and quantiles were drawn by inverse sensitivity. No bounds on the data were assumed."
-)
+    return name if len(name) <= 56 else f"{name[:28].rstrip()} … {name[-28:].lstrip()}"
 
 
 def to_html(profile: Profile) -> str:
@@ -109,11 +89,10 @@ def to_html(profile: Profile) -> str:
         levels=any(line.interval.endswith(" quantile") for one in cards for line in one.figures),
         ones=any(line.label == "share of 1" for one in cards for line in one.figures),
         silent=silent(profile).items(),
-        sections=[None if answer is None else section_view(answer, profile) for answer in answers],
+        sections=[None if answer is None else SectionView.of(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),
         masthead=masthead(profile),
-        method=METHOD,
         meaning=sentence(profile.spent.explain().partition(": ")[2]),
         sentence=sentence,
         brief=brief,
@@ -122,7 +101,5 @@ def to_html(profile: Profile) -> str:
         summed=sum(charge.cost.exact_epsilon for charge in charges(profile)) > profile.spent.exact_epsilon,
         short=short,
         label=label,
-        many=MANY,
-        wide=WIDE,
         version=uptack.__version__,
     )

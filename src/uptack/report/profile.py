@@ -6,6 +6,7 @@ is about several columns is in sections (`uptack.report.sections`).
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import html
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from uptack import checks
 from uptack.display import FigureTable, Record, Tabular
@@ -35,14 +36,10 @@ from uptack.session import open as open_session
 from uptack.session.plan import PaidPlan, expected_error
 from uptack.session.requests import Made
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 DELTA = Fraction(1, 10**6)
 """What a report takes for δ unless it is told: the command line too."""
-
-HEIGHT = 640
-"""Pixels of a report in a notebook."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +113,7 @@ class Profile(Tabular):
         """The page in a frame of its own, apart from the notebook's styles. Nothing runs in it."""
         style = "width:100%;border:1px solid currentColor"
         content = html.escape(self.to_html())
-        return f'<iframe sandbox="" style="{style}" height="{HEIGHT}" srcdoc="{content}"></iframe>'
+        return f'<iframe sandbox="" style="{style}" height="640" srcdoc="{content}"></iframe>'
 
     def __repr__(self) -> str:
         return to_text(self)
@@ -195,30 +192,18 @@ def check_options(options: Mapping[str, Any], *, of_session: bool) -> None:
             raise UnknownOption(name, "report", fix)
 
 
-def in_one_state(make: Callable[Concatenate[Session, P], T]) -> Callable[Concatenate[Session, P], T]:
-    """The same, with all that is counted and released from one state of the table: columns are read once."""
-
-    @functools.wraps(make)
-    def inside(session: Session, /, *given: P.args, **named: P.kwargs) -> T:
-        with session.one_state():
-            return make(session, *given, **named)
-
-    return inside
-
-
-@in_one_state
 def plan(session: Session, /, epsilon: Rational, delta: Rational = 0, **choices: Any) -> Plan:
     """The costs and expected errors of a report, from public numbers alone. `choices` are those of `profile`."""
-    division = divide(session, epsilon, delta, **choices)
-    planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
-    refused = [
-        PlannedRelease(part.request(draw), free, part.refusals[draw.label], "")
-        for part in division.parts
-        for draw in part.draws
-        if draw.label in part.refusals
-    ]
-    notes = hints(division)
-    return Plan((*planned.releases, *refused), division.cost, planned.remaining, notes)
+    with session.one_state():
+        division = divide(session, epsilon, delta, **choices)
+        planned, free = session.plan(division.requests()), Privacy(0, 0, session.adjacency)
+        refused = [
+            PlannedRelease(part.request(draw), free, part.refusals[draw.label], "")
+            for part in division.parts
+            for draw in part.draws
+            if draw.label in part.refusals
+        ]
+        return Plan((*planned.releases, *refused), division.cost, planned.remaining, hints(division))
 
 
 def profile(
@@ -271,6 +256,7 @@ def profile(
         ):
             columns = tuple(releases.column(part) for part in _each(division.parts, step))
             answers = {one.section.name: releases.section(one) for one in _each(division.sections, step)}
+    spent = session.spent.exact_epsilon - before.exact_epsilon, session.spent.exact_delta - before.exact_delta
     unanswered = sum("median" in column.part.figures and column["median"].value is None for column in columns)
     return Profile(
         **texts,
@@ -278,7 +264,7 @@ def profile(
         columns=columns,
         sections=answers,
         asked=division.budget,
-        spent=_difference(session.spent, before),
+        spent=Privacy(*spent, session.adjacency),
         private=session.private,
         hints=hints(division, unanswered),
         unit=session.adjacency.unit,
@@ -290,11 +276,6 @@ def _each(items: Iterable[T], step: Step) -> Iterator[T]:
     for item in items:
         step()
         yield item
-
-
-def _difference(after: Privacy, before: Privacy) -> Privacy:
-    epsilon, delta = after.exact_epsilon - before.exact_epsilon, after.exact_delta - before.exact_delta
-    return Privacy(epsilon, delta, after.adjacency)
 
 
 class _Releases:
@@ -327,7 +308,7 @@ class _Releases:
             return Figure.of(draw.label, refusal, None, self._advice(refusal, part.epsilon(draw)))
         request, tree, paid = part.request(draw, released), self._losses.of(part, draw), self._paid
         assert paid is not None, "a part without draws"
-        figure, made = self._tried(draw.label, request, lambda: paid.run(request, tree))
+        figure, made = self._attempt(draw.label, request, lambda: paid.run(request, tree))
         advice = self._advice(made, part.epsilon(draw)) if made is not None else ""
         if made is not None:
             return Figure.of(draw.label, made, figure.cost, advice)
@@ -345,38 +326,32 @@ class _Releases:
                 made.append(Figure(name, None, None, "Not computed: the budget was used up by other requests."))
             else:
                 self._paid_sections -= 1
-                made.append(self._tried(name, request, functools.partial(self._read, request))[0])
+                made.append(self._attempt(name, request, functools.partial(self._read, request))[0])
         return SectionAnswer(asked.section, asked.columns, asked.requests, tuple(made))
 
     def _read(self, request: Request) -> Made:
         with self._session.snapshot():
             return self._session.paid_for(self._session.complete(request))
 
-    def _tried(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
+    def _attempt(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
         """A figure, and the ⊥ that it is of."""
-        cost = self._session.complete(request).cost
-        if self._failure:
-            return Figure(label, None, None, self._failure, "withheld", cost), None
+        cost, failure = self._session.complete(request).cost, self._failure
         try:
-            made = make()
+            made = None if failure else make()
         except UptackError as error:
             if not self._any:
                 raise
-            if isinstance(error, InvalidArgument):  # of this figure alone: what was asked came from released values
-                return Figure(label, None, None, f"Not computed: {error}", "withheld", cost), None
-            self._failure = "Not computed: the rows can't be read."
-            return Figure(label, None, None, self._failure, "withheld", cost), None
+            made, failure = None, f"Not computed: {error}"
+            if not isinstance(error, InvalidArgument):  # that is of this figure alone
+                failure = self._failure = "Not computed: the rows can't be read."
+        if made is None:
+            return Figure(label, None, None, failure, "withheld", cost), None
         self._any = True
         figure = Figure.of(label, made, cost if made.loss is not None else None)
         if made.value is None:
             return figure, made
-        return figure if label == "n" else _with_interval(figure, made), None  # that of n is of its noise
-
-
-def _with_interval(figure: Figure, made: Any) -> Figure:
-    """The figure with the interval of its release, where that has one."""
-    try:
-        low, high = made.interval(CONFIDENCE)
-    except NoInterval:
-        return figure
-    return replace(figure, interval=(low, high))
+        if label != "n":  # that of n is of its noise
+            with contextlib.suppress(NoInterval):
+                low, high = made.interval(CONFIDENCE)
+                figure = replace(figure, interval=(low, high))
+        return figure, None

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from uptack.report.profile import Profile
     from uptack.report.section import NameText, SectionAnswer
 
-MARGIN = 3
-"""A list of categories is cut off where it leaves out more than so many."""
-
 
 class TextStyle(NamedTuple):
     """How a report is written: `name` writes names out of the data, `most` is how many lines of a list are shown.
@@ -35,8 +32,8 @@ class TextStyle(NamedTuple):
         return unmarked(text) if self.name is markdown else text
 
     def cut(self, rows: Sequence[Sequence[str]]) -> tuple[Sequence[Sequence[str]], str]:
-        """The first lines of a table, and how many more there are."""
-        if self.most is None or len(rows) <= self.most + MARGIN:
+        """The first lines of a table, and how many more there are, if more than three."""
+        if self.most is None or len(rows) <= self.most + 3:
             return rows, ""
         return rows[: self.most], f"and {len(rows) - self.most:,} more"
 
@@ -119,9 +116,6 @@ def _bill(profile: Profile, style: TextStyle) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------------------- the bill
 
-NAMES = 6
-"""Up to so many columns of a line of the bill go by their names."""
-
 
 class Charge(NamedTuple):
     """What one figure cost."""
@@ -139,9 +133,9 @@ class BillLine(NamedTuple):
     charge: Charge
 
     def names(self, name_text: NameText = label) -> str:
-        """The columns by their names, or how many they are."""
+        """The columns by their names, or how many they are, if more than six."""
         many = len(self.columns)
-        return ", ".join(map(name_text, self.columns)) if many <= NAMES else f"{many:,} columns"
+        return ", ".join(map(name_text, self.columns)) if many <= 6 else f"{many:,} columns"
 
 
 def charges(profile: Profile) -> list[Charge]:

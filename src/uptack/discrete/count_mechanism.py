@@ -48,15 +48,6 @@ def is_private(weights: Weights, epsilon: Fraction) -> bool:
     return all(bool((rise.denominator * a <= rise.numerator * b).all()) for a, b in pairs)
 
 
-def _integers(table: Floats, floor: int) -> Weights:
-    """Integer weights of sum TOTAL near the table's rows, each at least `floor`."""
-    size = len(table)
-    free = TOTAL - size * floor
-    weights = np.floor(table * free).astype(np.int64)
-    weights[np.arange(size), table.argmax(axis=1)] += free - weights.sum(axis=1)
-    return weights + floor
-
-
 def repair(table: Floats, epsilon: Fraction) -> Weights:
     """The table as exact probabilities that are exactly ε-private.
 
@@ -68,7 +59,10 @@ def repair(table: Floats, epsilon: Fraction) -> Weights:
     clipped /= clipped.sum(axis=1, keepdims=True)
     for exponent in range(62):
         floor = min(1 << exponent, TOTAL // len(table))
-        weights = _integers(clipped, floor)
+        free = TOTAL - len(table) * floor
+        weights = np.floor(clipped * free).astype(np.int64)
+        weights[np.arange(len(table)), clipped.argmax(axis=1)] += free - weights.sum(axis=1)
+        weights += floor
         if is_private(weights, epsilon):
             return weights
     raise ArithmeticError("no mixture of the table with the uniform one is private")
@@ -233,9 +227,6 @@ LOSSES: dict[str, Callable[[Any, Any], Any]] = {
 LARGEST_N = 200
 """The program has (n + 1)² unknowns: some seconds at n = 70, a minute at 140, minutes at this size."""
 
-ATTEMPTS = (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-8))
-CLOSE = 2e-9
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -299,12 +290,12 @@ def _minimise(objective: Floats, upper: Any, equal: Any, right: Floats) -> Any:
     """The solver's answer to min objective·x with upper·x ≤ 0, equal·x = right, x ≥ 0; None where nothing fits.
 
     Probabilities range over many powers of ten, and at times the solver breaks a constraint by far more than its
-    tolerance. What it breaks is measured here; the first answer that is `CLOSE` is taken, or else the closest.
+    tolerance. What it breaks is measured here; the first answer that breaks 2e-9 at most is taken, or else the closest.
     """
     import scipy
 
     found: list[tuple[float, Any]] = []
-    for method, tolerance in ATTEMPTS:
+    for method, tolerance in (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-8)):
         options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
         answer = scipy.optimize.linprog(
             objective, upper, np.zeros(upper.shape[0]), equal, right, method=method, options=options
@@ -312,7 +303,7 @@ def _minimise(objective: Floats, upper: Any, equal: Any, right: Floats) -> Any:
         if answer.status == 0:
             broken = max(float((upper @ answer.x).max()), float(np.abs(equal @ answer.x - right).max()))
             found.append((broken, answer))
-            if broken <= CLOSE:
+            if broken <= 2e-9:
                 break
     if not found and answer.status != 2:
         raise UptackError(f"the linear program could not be solved: {answer.message}")

@@ -42,7 +42,12 @@ def _levels(name: str, value: object) -> tuple[Hashable, ...] | int:
         raise InvalidArgument(name, must, checks.describe(value))
     checks.few(name, value, checks.MOST_CELLS, "categories")
     values = np.asarray(value).tolist() if isinstance(value, np.ndarray) else list(value)
-    if not values or not all(map(_hashable, values)) or len(set(map(canonical, values))) < len(values):
+    try:
+        hash(tuple(values))  # with all parts of all values
+        distinct_values = len(set(map(canonical, values))) == len(values) > 0
+    except TypeError:
+        distinct_values = False
+    if not distinct_values:
         raise InvalidArgument(name, must, "an empty list, or one with a category twice")
     return tuple(values)
 
@@ -51,15 +56,6 @@ def _is_list(value: object) -> TypeGuard[Iterable[Any]]:
     """Whether it is a list of values: of one dimension, and no text."""
     flat = len(getattr(value, "shape", (0,))) == 1
     return flat and isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | memoryview)
-
-
-def _hashable(value: object) -> bool:
-    """Whether a value can be a key, with all its parts."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
 
 
 def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:

@@ -238,7 +238,13 @@ def histogram(
     check_every(every, keys, column.kind)
     check_by_itself(x, edges, keys, every)
     if edges is None and keys is None:
-        failing, column = _check_unlisted(delta, outside, total), by_calendar(column, every)
+        failing, column = checks.delta("delta", delta), by_calendar(column, every)
+        if failing == 0:
+            fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 to find categories."
+            raise InvalidArgument("edges", "given, or keys=, if δ is 0", "neither", fix)
+        for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
+            if value != wanted:  # no row is outside, and those that are listed need not hold all rows
+                raise InvalidArgument(name, f"{wanted!r} without edges= and keys=", checks.describe(value))
         limit, left = check_limit(unit, eps)
         Screen.of(left, failing, relation, largest(unit, limit))  # refuses an ε that is too small
         account = Account.open("histogram", eps, failing, adjacency=relation, entropy=entropy)
@@ -299,27 +305,8 @@ def settle(column: Column, limit: CellLimit | None, account: Account, place: Any
     return column.sharing("any", limit.choose(partial(column.table.cells_per_person, [column], place), account))
 
 
-def _check_unlisted(delta: Rational, outside: str, total: bool) -> Fraction:
-    """δ, which unknown categories need. No row is outside of them, and those that are listed need not hold all rows."""
-    failing = checks.delta("delta", delta)
-    if failing == 0:
-        fix = "They must be public: chosen before anybody looks at the data. Or pass delta=1e-6 for unknown categories."
-        raise InvalidArgument("edges", "given, or keys=, if δ is 0", "neither", fix)
-    for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
-        if value != wanted:
-            raise InvalidArgument(name, f"{wanted!r} without edges= and keys=", checks.describe(value))
-    return failing
-
-
-def frequent(screen: Screen, table: Table, entropy: Entropy | None) -> Release[Histogram]:
-    """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
-    assert isinstance(screen.loss, loss.Approximate)
-    promised = (screen.loss.epsilon, screen.loss.delta)
-    return shown_by(screen, table, Account.open("histogram", *promised, adjacency=screen.adjacency, entropy=entropy))
-
-
 def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
-    """The same, paid by an account that may have paid for something else before."""
+    """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
     what = "categories" if account.name == "histogram" else "groups"
     how = f"{account.name} (unknown {what}, cutoff {cutoff})"
@@ -358,12 +345,9 @@ class Crosstab(Histogram):
         return [[known.get((row, column)) for column in self.levels(1)] for row in self.levels(0)]
 
     def __repr__(self) -> str:
-        lines = [[label(row), *map(_text, counts)] for row, counts in zip(self.levels(0), self.grid(), strict=True)]
+        texts = [["⊥" if count is None else f"{round(count):,}" for count in counts] for counts in self.grid()]
+        lines = [[label(row), *cells] for row, cells in zip(self.levels(0), texts, strict=True)]
         return "\n".join(aligned([["", *map(label, self.levels(1))], *lines]))
-
-
-def _text(count: Any) -> str:
-    return "⊥" if count is None else f"{round(count):,}"
 
 
 def as_crosstab(made: Release[Any] | NoReply) -> Release[Any] | NoReply:

@@ -81,11 +81,8 @@ def consistent(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) ->
     return made
 
 
-WAYS = ("auto", "direct", "table", "sparse")
 LARGEST_MARGIN = 1 << 20
 """Cells of a margin, or of a table that gets noise in all its cells."""
-LARGEST_ERROR = Fraction(1, 2)
-"""The share of n that the expected ℓ1 error of a margin may reach before `through="auto"` takes the sparse table."""
 
 
 class Margins(TabularValue, Mapping[Names, Floats]):
@@ -168,13 +165,8 @@ class _Call:
         levels = dict(zip(self.domain.columns, self.domain.shape, strict=True))
         return tuple(levels[name] for name in names)
 
-    def sums(self, places: Sequence[Integers], weights: NDArray[Any] | None = None) -> dict[Names, NDArray[Any]]:
-        """All margins of rows with these places in the columns, one count or weight a row."""
-        return self._margins(places, lambda cells, size: np.bincount(cells, weights, size))
-
-    def _margins(
-        self, places: Sequence[Integers], count: Callable[[Integers, int], NDArray[Any]]
-    ) -> dict[Names, NDArray[Any]]:
+    def sums(self, places: Sequence[Integers], count: Callable[[Integers, int], Any]) -> dict[Names, NDArray[Any]]:
+        """All margins of rows with these places in the columns: `count(cells, size)` counts those of a margin."""
         at, out = dict(zip(self.domain.columns, places, strict=True)), {}
         for names in self.chosen:
             shape = self.shape(names)
@@ -189,9 +181,9 @@ class _Call:
         share, unit = self.epsilon / len(self.chosen), self.unit
         law = cell_noise(share, self.adjacency, most=unit.most)
         if (people := self.people) is None:
-            counts = self.sums([place[inside] for place in places])
+            counts = self.sums([place[inside] for place in places], lambda cells, size: np.bincount(cells, None, size))
         else:
-            counts = self._margins(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
+            counts = self.sums(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
         noisy = {m: account.draw(IntegerNoise(loss.Pure(share), law), a) for m, a in counts.items()}
         fit = consistent({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
         return Margins(fit, self.domain), MarginNoise(law, noisy, unit.step)
@@ -204,13 +196,15 @@ class _Call:
         if way == "table":
             rows = cells if self.people is None else self.people.column(cells)
             options |= {} if self.people is None else {"weights": self.unit.share, "at_most": self.unit.at_most}
-            counts = histogram(rows, keys=size, epsilon=self.epsilon, total=total is not None, **options).value.counts
-            return Margins(self.sums(self.domain.unravel(np.arange(size)), counts), self.domain), None
-        keys = cells if self.people is None else self.people.of(cells)
-        kept = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
-        found = float(kept.counts.sum())
-        weights = kept.counts * (1.0 if total is None or not found else total / found)
-        return Margins(self.sums(self.domain.unravel(kept.cells), weights), self.domain), None
+            whole = histogram(rows, keys=size, epsilon=self.epsilon, total=total is not None, **options).value
+            kept, weights = np.arange(size), whole.counts
+        else:
+            keys = cells if self.people is None else self.people.of(cells)
+            table = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
+            found = float(table.counts.sum())
+            kept, weights = table.cells, table.counts * (1.0 if total is None or not found else total / found)
+        places = self.domain.unravel(kept)
+        return Margins(self.sums(places, lambda cells, size: np.bincount(cells, weights, size)), self.domain), None
 
 
 def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
@@ -244,7 +238,7 @@ def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> st
         direct, way = table, "table"
     else:
         way = "direct"
-    return "sparse" if rows is not None and direct > LARGEST_ERROR * rows * len(sizes) else way
+    return "sparse" if rows is not None and 2 * direct > rows * len(sizes) else way
 
 
 @release(data=("columns",), people=OwnedData(("columns",), ("weights", "at_most")))
@@ -292,7 +286,7 @@ def margins(
         stated(people.unit)
     call = _Call(_wanted(which, space), space, eps, relation, people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
-    checks.choice("through", through, WAYS)
+    checks.choice("through", through, ("auto", "direct", "table", "sparse"))
     if through == "table" and space.size > LARGEST_MARGIN:
         raise InvalidArgument("through", "'direct' or 'sparse' for a table of more than 2^20 cells", "'table'")
     if max(sizes) > LARGEST_MARGIN:

@@ -90,7 +90,6 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     return np.array([int(v) for v in whole.tolist()], object) if noisy.dtype.kind == "O" else whole.astype(np.int64)
 
 
-RULES = ("printed", "adaptive")
 RISING = Fraction(7, 10)
 """The share of ε that hides a rising count, under the adaptive rule: see `uptack.discrete.count_noise.SkewedLaplace`.
 
@@ -237,8 +236,7 @@ def _occupied(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, In
 
 def _check_cutoff(cutoff: int | None, rule: str, size: int, law: SkewedLaplace, step: int) -> int:
     """The least noisy count that is looked at, in units of which so many count for one."""
-    if rule not in RULES:
-        raise InvalidArgument("rule", "'printed' or 'adaptive'", checks.describe(rule))
+    checks.choice("rule", rule, ("printed", "adaptive"))
     if cutoff is None and rule == "printed":
         return printed_cutoff(size, law)
     if cutoff is None:  # the least one that at most SCREENED cells are expected to reach by noise alone

@@ -176,7 +176,7 @@ def density_picture(
     if median is not None and x.low <= median <= x.high:
         parts.append(_line("median", x(median), x(median), TOP, base))
     if interval is not None:
-        parts.append(_line("interval", *map(x, interval), TOP, TOP))
+        parts.append(_line("interval", x(interval[0]), x(interval[1]), TOP, TOP))
     return _svg([*parts, x.axis(base, marks)], title, axis_title=axis_title)
 
 
@@ -205,7 +205,7 @@ def bars_picture(
     if median is not None and x.low <= median <= x.high:
         parts.append(_line("median", x(median), x(median), TOP - 8, TOP + 4))
     if interval is not None:
-        parts.append(_line("interval", *map(x, interval), TOP - 2, TOP - 2))
+        parts.append(_line("interval", x(interval[0]), x(interval[1]), TOP - 2, TOP - 2))
     return _svg([*parts, x.axis(base, marks)], title, axis_title=axis_title)
 
 
@@ -231,7 +231,7 @@ def box_picture(
     parts.append(_line("axis", x(quantiles[0]), x(quantiles[-1]), middle, middle))
     parts.append(_rect("box", low, high, middle - 12, middle + 12))
     if interval is not None:
-        parts.append(_line("interval", *map(x, interval), middle, middle))
+        parts.append(_line("interval", x(interval[0]), x(interval[1]), middle, middle))
     parts.append(_line("median", centre, centre, middle - 12, middle + 12))
     return _svg([*parts, x.axis(base, marks)], title, height, axis_title)
 
@@ -314,7 +314,7 @@ def rows_picture(
         text, y = _shortened(name, int(WIDTH / LETTER) - 2), i * each + 26
         parts.append(_label(LEFT, y - 10, text if value is not None else f"{text}  ⊥"))
         if value is not None:
-            parts += [_rect("column", *sorted((x(0.0), x(value))), y - 4, y + 4)] if bars else []
-            parts += [_line("noise", *map(x, pair), y, y)] if pair is not None else []
+            parts += [_rect("column", x(min(value, 0.0)), x(max(value, 0.0)), y - 4, y + 4)] if bars else []
+            parts += [_line("noise", x(pair[0]), x(pair[1]), y, y)] if pair is not None else []
             parts += [] if bars else [f'<circle class="column" cx="{x(value)}" cy="{y}" r="4"/>']
     return _svg([*parts, x.axis(base)], title, base + BOTTOM, axis_title)

@@ -204,9 +204,6 @@ def least_n(holds: Callable[[int], bool]) -> int:
 MOST_FOLLOWED = 11
 """For up to so many quantiles a secret number of rows is not bought: the error of boxes, about m/ε ranks, is less."""
 
-STEPS = (Fraction(1, 10**75), Fraction(10**75))
-"""The least and the largest granularity: beyond, the lattices of candidates hold no multiples of it, or only those."""
-
 LEAST_SHARE = Fraction(1, 10**12)
 """The least share of rows on each side of a quantile, or of a cut: no table has enough rows for a smaller one."""
 
@@ -311,27 +308,6 @@ def missing_value(value: object) -> float | str | None:
     return float(number)
 
 
-def _plausible(value: object) -> tuple[float, float]:
-    """A guess of the range of values."""
-    must = "a pair of numbers (low, high), low below high"
-    if not isinstance(value, list | tuple | np.ndarray) or len(value) != 2:
-        raise InvalidArgument("plausible", must, checks.describe(value))
-    low, high = (checks.rational("plausible", in_ticks(end), must) for end in value)
-    if not low < high:
-        raise InvalidArgument("plausible", must, checks.describe(value))
-    return float(low), float(high)
-
-
-def _granularity(value: object) -> Fraction:
-    """A positive number within the public limits `STEPS`."""
-    (least, most), step = STEPS, in_ticks(named_duration(value))
-    number = checks.positive("granularity", step)
-    if not least <= number <= most:
-        must, fix = f"a number from {float(least):.0e} to {float(most):.0e}", "Leave it out, or change the unit of x."
-        raise InvalidArgument("granularity", must, checks.describe(step), fix)
-    return number
-
-
 def resolved(name: str, value: object, share: Fraction) -> None:
     """Refuse a share of rows that is too small for any table."""
     if share < LEAST_SHARE:
@@ -418,14 +394,26 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     if method != "inverse":
         checks.inside_unit("delta", delta, f"method={method!r} needs δ > 0, such as 1e-6; 'inverse' does not.")
     granularity, guess = options.get("granularity"), options.get("plausible")
-    plausible = None if guess is None else _plausible(guess)
-    if plausible is not None and method != "inverse":
-        fix = "Only method='inverse' can use a guess."
-        raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
-    step = None if granularity is None else _granularity(granularity)
-    if step is not None and method != "inverse":
-        fix = "The other methods add noise, so their answers are not multiples of a step."
-        raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
+    plausible = step = None
+    if guess is not None:
+        must = "a pair of numbers (low, high), low below high"
+        if not isinstance(guess, list | tuple | np.ndarray) or len(guess) != 2:
+            raise InvalidArgument("plausible", must, checks.describe(guess))
+        low, high = (checks.rational("plausible", in_ticks(end), must) for end in guess)
+        if not low < high:
+            raise InvalidArgument("plausible", must, checks.describe(guess))
+        plausible = float(low), float(high)
+        if method != "inverse":
+            fix = "Only method='inverse' can use a guess."
+            raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
+    if granularity is not None:
+        step = checks.positive("granularity", in_ticks(named_duration(granularity)))
+        if not Fraction(1, 10**75) <= step <= 10**75:  # beyond, lattices hold no multiples of it, or only those
+            fix = "Leave it out, or change the unit of x."
+            raise InvalidArgument("granularity", "a number from 1e-75 to 1e+75", checks.describe(granularity), fix)
+        if method != "inverse":
+            fix = "The other methods add noise, so their answers are not multiples of a step."
+            raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     account = Account.open(name, epsilon, **promised)
     missing = options.get("missing", "error")

@@ -17,16 +17,8 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, read
-from uptack.mechanisms.inverse_sensitivity import (
-    InverseDraw,
-    Refusal,
-    ScoredBoxes,
-    boxes,
-    inverse_loss,
-    slack_needed,
-    steps_needed,
-    worth_asking,
-)
+from uptack.mechanisms import inverse_sensitivity as inverse
+from uptack.mechanisms.inverse_sensitivity import Refusal, inverse_loss, slack_needed, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach
@@ -208,9 +200,6 @@ NEAR = Fraction(1, 256)
 EULER = Fraction(272, 100)
 """A little more than e: what sums of bounded numbers pay beside the binomial."""
 
-BLOCK, LARGEST_BLOCK = 1 << 10, 1 << 18
-"""Terms that are added up at a time: at first, and at most."""
-
 HUGE = 10**15
 """From so many rows on the binomial law is bounded instead of computed. No table with a secret number has as many."""
 
@@ -254,14 +243,15 @@ def _above(n: int, p: Fraction, q: Fraction) -> int:
 def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
     """Whether P(Binomial(n, p) ≥ k) is more than q: sums of terms decide it fast unless it is near q.
 
-    The answer is exact if ball arithmetic can decide it (`_computable`): both are rationals, and unless they are equal
-    they differ by at least 1/(b^n·d) for the denominators b of p and d of q. Otherwise the probability is rounded up.
+    The answer is exact if p is not very near 0 or 1, where ball arithmetic is slow: both are rationals and unless they
+    are equal they differ by at least 1/(b^n·d) for the denominators b of p and d of q. Else the probability is rounded
+    up.
     """
     if k > n * p:
         low, high = _added(k, n, p)
         if high <= q or low > q:
             return low > q
-    if not _computable(p):
+    if not RARE <= p <= 1 - RARE:
         return beyond(k, n, p) > q
     bits, least = 40 + n.bit_length(), n * p.denominator.bit_length() + q.denominator.bit_length()
     while True:
@@ -274,11 +264,6 @@ def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
         bits *= 2
 
 
-def _computable(p: Fraction) -> bool:
-    """Whether ball arithmetic is fast and sharp: p is not very near 0 or 1."""
-    return min(p, 1 - p) >= RARE
-
-
 def _beta(k: int, n: int, p: Fraction) -> Real:
     """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n: the incomplete beta function of (k, n - k + 1) at p."""
     return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1))
@@ -286,7 +271,7 @@ def _beta(k: int, n: int, p: Fraction) -> Real:
 
 def beyond(k: int, n: int, p: Fraction) -> Fraction:
     """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: by ball arithmetic, else by adding up terms, or 1."""
-    if _computable(p):
+    if RARE <= p <= 1 - RARE:
         return _beta(k, n, p).bounds(40 + n.bit_length())[1]
     return _added(k, n, p)[1] if k > n * p else Fraction(1)
 
@@ -297,7 +282,7 @@ def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
     The factor is a sum of floats: some million terms have an error of at most 1e-8, which the bounds allow for. The
     first term left out, over 1 - rᵢ, bounds the sum of all terms left out.
     """
-    odds, total, last, done, block = float(p / (1 - p)), 1.0, 1.0, 0, BLOCK
+    odds, total, last, done, block = float(p / (1 - p)), 1.0, 1.0, 0, 1 << 10
     while done <= n - k:
         i = np.arange(done, min(done + block, n - k + 1), dtype=np.float64)
         ratios = (n - k - i) / (k + 1 + i) * odds
@@ -306,7 +291,7 @@ def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
         left = last * ratios[-1] / (1 - ratios[-1])
         if left <= total * 1e-9:
             break
-        block = min(2 * block, LARGEST_BLOCK)
+        block = min(2 * block, 1 << 18)  # terms at a time, so that memory stays small
 
     def first() -> arb:
         ways = arb(n + 1).lgamma() - arb(k + 1).lgamma() - arb(n - k + 1).lgamma()
@@ -385,15 +370,11 @@ def ends_around(
 
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
-    nested = boxes([Shifted(reach, around)], steps, OFFSETS)
-    drawn = side.account.draw(InverseDraw.of(side.epsilon), ScoredBoxes(nested, refusal))
+    nested = inverse.boxes([Shifted(reach, around)], steps, OFFSETS)
+    drawn = side.account.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
     if drawn is None:
         return None
     return around + OFFSETS.value(min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top))
-
-
-DIGITS = 2
-"""Decimal digits of an end beyond the first digit of the interval's width. Outward rounding adds at most 2% to it."""
 
 
 def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[float, float]:
@@ -401,7 +382,8 @@ def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[floa
 
     **Theorem.** If all values are multiples of g, so is every quantile of the population. An interval that covers it
     still does if its ends move inward to the nearest multiples of g. If there is none inside, it covers no quantile,
-    and the ends move outward. Without g both ends are rounded outward. ∎
+    and the ends move outward. Without g both ends are rounded outward, to two digits
+    beyond the first digit of the width, which adds at most 2% to it. ∎
 
     >>> on_grid(60.25, 66.04, Fraction(1)), on_grid(-8.6e-78, 8.6e-78, Fraction(1)), on_grid(60.2512, 66.0412, None)
     ((61.0, 66.0), (0.0, 0.0), (60.25, 66.05))
@@ -410,7 +392,7 @@ def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[floa
     if not math.isfinite(width) or (granularity is None and width == 0):
         return low, high
     if granularity is None:
-        step = Fraction(10) ** (math.floor(math.log10(width)) - DIGITS)
+        step = Fraction(10) ** (math.floor(math.log10(width)) - 2)
         first, last = math.floor(Fraction(low) / step), math.ceil(Fraction(high) / step)
     else:
         step = granularity

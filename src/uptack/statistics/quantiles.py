@@ -21,44 +21,16 @@ from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, EachNoise, NoReply, Release
+from uptack.statistics import quantile_intervals as intervals
 from uptack.statistics import quantile_trees
-from uptack.statistics.column_options import (
-    MOST_FOLLOWED,
-    Options,
-    Question,
-    column,
-    level,
-    public_size,
-    read_question,
-)
-from uptack.statistics.quantile_intervals import (
-    END_SHARE,
-    HALF,
-    PopulationInterval,
-    aims,
-    confidence_of,
-    ends_around,
-    follows,
-    no_interval_of_rows,
-    too_few,
-)
-from uptack.statistics.statistic import (
-    HOW,
-    Functional,
-    Statistic,
-    inverse_draw,
-    measured,
-    one_draw,
-    ranks,
-    run,
-)
+from uptack.statistics.column_options import MOST_FOLLOWED, Options, Question, column, level, public_size, read_question
+from uptack.statistics.quantile_intervals import HALF, PopulationInterval, follows
+from uptack.statistics.statistic import HOW, Functional, Statistic, inverse_draw, measured, one_draw, ranks, run
 from uptack.table.protocol import Column
 from uptack.table.reads import MOMENTS
 
 MOST_LEVELS = 1000
 """Quantiles of one request."""
-
-WHOLE = "For the whole distribution use uptack.ecdf."
 
 
 def statistic(p: Fraction) -> Statistic:
@@ -126,11 +98,12 @@ def quantile(
     >>> quantile(np.arange(10_001), [0.25, 0.75], epsilon=1, entropy=SeededEntropy(4)).value
     array([2497., 7501.])
     """
+    fix = "For the whole distribution use uptack.ecdf."
     if not isinstance(p, int | np.ndarray | str):
-        checks.few("p", p, MOST_LEVELS, "levels", WHOLE)
+        checks.few("p", p, MOST_LEVELS, "levels", fix)
     if np.ndim(p) == 0:
         return _one("quantile", x, level("p", p), interval, epsilon, options)
-    checks.few("p", len(p), MOST_LEVELS, "levels", WHOLE)
+    checks.few("p", len(p), MOST_LEVELS, "levels", fix)
     levels = tuple(level(f"p[{i}]", q) for i, q in enumerate(p))
     if not levels or list(levels) != sorted(set(levels)):
         must = "a number, or an increasing list of numbers, between 0 and 1"
@@ -148,24 +121,24 @@ def quantile(
 def _one(
     name: str, x: Any, p: Fraction, interval: Rational | None, epsilon: Rational, options: Options
 ) -> Release[float] | NoReply:
-    confidence = None if interval is None else confidence_of(interval)
+    confidence = None if interval is None else intervals.confidence_of(interval)
     data, question = column(x, read_question(name, epsilon, options), times="place")
     if confidence is None:
         return question.account.close(measured(statistic(p), data, question))
-    no_interval_of_rows("interval", interval, question)
+    intervals.no_interval_of_rows("interval", interval, question)
     n, question = (data.count(), question) if follows(p, question) else public_size(data.count(), question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
 def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """A third of ε for the quantile, and a third for each end."""
-    point, ends_part = question.split(1 - 2 * END_SHARE, 2 * END_SHARE)
-    if (refused := too_few(aims(p, confidence, ends_part, data), n, ends_part)) is not None:
+    point, ends_part = question.split(1 - 2 * intervals.END_SHARE, 2 * intervals.END_SHARE)
+    if (refused := intervals.too_few(intervals.aims(p, confidence, ends_part, data), n, ends_part)) is not None:
         return refused
     middle = measured(statistic(p), data, point) if follows(p, point) else run(statistic(p), data, n, point)
     if middle.value is None:
         return middle
-    ends = ends_around(data, n, p, confidence, middle.value, ends_part)
+    ends = intervals.ends_around(data, n, p, confidence, middle.value, ends_part)
     if ends.value is None:
         return replace(middle, value=None, advice=ends.advice)
     note = f"Two thirds of ε were spent on the {float(100 * confidence):g}% interval for the population's quantile."

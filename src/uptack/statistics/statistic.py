@@ -18,19 +18,8 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.exact import Rational, read
 from uptack.mechanisms import dwork_lei, ptr
-from uptack.mechanisms.inverse_sensitivity import (
-    LATTICES,
-    InverseDraw,
-    Refusal,
-    ScoredBoxes,
-    boxes,
-    choose_lattice,
-    inverse_loss,
-    round_to,
-    slack_needed,
-    steps_needed,
-    worth_asking,
-)
+from uptack.mechanisms import inverse_sensitivity as inverse
+from uptack.mechanisms.inverse_sensitivity import LATTICES, slack_needed, steps_needed
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import Privacy, loss
@@ -193,15 +182,17 @@ def inverse_draw(
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
     size, kappa = bears() if secret or kappa is None else (n, kappa)
     lattice, steps = seen[0], saturated(seen[1], size, account.adjacency.rows_per_person)
-    nested = boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
-    drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, Refusal(kappa, secret)))
+    nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
+    drawn = account.draw(
+        inverse.InverseDraw.of(account.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
+    )
     if drawn is None:
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
         what = "no value stands" if dimension == 1 else "the quantiles do not stand"
         why = f"{what} out from the noise{rows}"
         return question.refuse(HOW, _inverse_advice(room, n, question, offered[-1].size ** dimension), why)
     values = [lattice.value(ordinal) for ordinal in drawn]
-    values = values if step is None else [round_to(value, step) for value in values]
+    values = values if step is None else [inverse.round_to(value, step) for value in values]
     return Outcome(values[0] if dimension == 1 else values, HOW)
 
 
@@ -236,11 +227,11 @@ def _sight(
     epsilon, lattice = question.account.epsilon, lattices[0]
     if inside is not None:
         if not question.size_is_secret:
-            return choose_lattice(inside, epsilon, dimension, lattices)
-        if not worth_asking(inside, epsilon, dimension):
+            return inverse.choose_lattice(inside, epsilon, dimension, lattices)
+        if not inverse.worth_asking(inside, epsilon, dimension):
             return None
         slack = 0 if question.count is not None else slack_needed(epsilon)
-        fitting = choose_lattice(inside - slack, epsilon, dimension, lattices)
+        fitting = inverse.choose_lattice(inside - slack, epsilon, dimension, lattices)
         lattice = lattices[-1] if fitting is None else fitting[0]
     return lattice, steps_needed(epsilon, lattice.size**dimension)
 
@@ -301,19 +292,26 @@ def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> O
 
     def advice() -> Advice:
         """The number of rows from which on tests pass on smooth data, if there are fewer."""
+        other, why = "method='inverse', which needs no test", "the test failed: a few rows could move the answer far"
         if grids and not _quiet(stages, 10**15, question):  # widths fall so slowly that no table is large enough
-            return Advice(other=INVERSE, why=UNSTABLE)
+            return Advice(other=other, why=why)
         narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
         enough = least_n(lambda size: passes(size) and narrow(size))
-        return Advice(n=enough if n < enough else None, other=INVERSE, why=UNSTABLE)
+        return Advice(n=enough if n < enough else None, other=other, why=why)
 
     if not passes(n):
         return question.refuse(how, advice())
     if grids and statistic.averaged is not None:
         return _trimmed(statistic, statistic.averaged(n), data, n, question, advice())
     level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
+    if grids:
+        scale: Any = dwork_lei.scale(dwork_lei.log_width(n), level)
+    else:  # S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)
+        bound = min(SCALE_SLOPE * _looks(first) / n, dwork_lei.log_width(n))
+        widest = LARGEST_NOISE if stages == 1 else LARGEST_ROUGH_NOISE
+        scale = ptr.TestedAnswer.of(_ladder(first, bound, widest, ptr.ratio), scale=True)
     spread = first.account.draw(
-        dwork_lei.scale(dwork_lei.log_width(n), level) if grids else _scale_ladder(n, first, rough=stages == 2),
+        scale,
         lambda steps: (
             statistic.reach(data, n, steps, g) if stages == 1 else range_reach(data, statistic.spread(n), steps, g)
         ),
@@ -322,11 +320,12 @@ def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> O
         return question.refuse(how, advice())
     if stages == 1:
         return Outcome(spread.value, how, spread.noise)
-    location = (
-        dwork_lei.location(dwork_lei.bin_width(spread.value, n), level)
-        if grids
-        else _location_ladder(statistic, n, rest, spread.value)
-    )
+    if grids:
+        location: Any = dwork_lei.location(dwork_lei.bin_width(spread.value, n), level)
+    else:  # bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one
+        s = max(spread.value, 1e-300)
+        bounds = _ladder(rest, statistic.slope * s * _looks(rest) / n, LARGEST_NOISE * s, ptr.diameter)
+        location = ptr.TestedAnswer.of(bounds, scale=False)
     answer = rest.account.draw(location, lambda steps: statistic.reach(data, n, steps, g))
     return rest.refuse(how, advice()) if answer is None else Outcome(answer.value, how, answer.noise)
 
@@ -364,24 +363,6 @@ def _ladder(question: Question, bound: float, widest: float, holds: Callable[[fl
     ]
 
 
-def _scale_ladder(n: int, question: Question, rough: bool) -> ptr.TestedAnswer:
-    """S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)."""
-    bound = min(SCALE_SLOPE * _looks(question) / n, dwork_lei.log_width(n))
-    proposals = _ladder(question, bound, LARGEST_ROUGH_NOISE if rough else LARGEST_NOISE, ptr.ratio)
-    return ptr.TestedAnswer.of(proposals, scale=True)
-
-
-def _location_ladder(statistic: Statistic, n: int, question: Question, spread: float) -> ptr.TestedAnswer:
-    """A location with bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one."""
-    s = max(spread, 1e-300)
-    bound = statistic.slope * s * _looks(question) / n
-    return ptr.TestedAnswer.of(_ladder(question, bound, LARGEST_NOISE * s, ptr.diameter), scale=False)
-
-
-INVERSE = "method='inverse', which needs no test"
-UNSTABLE = "the test failed: a few rows could move the answer far"
-
-
 def _trimmed(
     statistic: Statistic, averaged: int, data: Column, n: int, question: Question, advice: Advice
 ) -> Outcome[float]:
@@ -406,8 +387,6 @@ def _trimmed(
 
 
 # ---------------------------------------------------------------------------------- what is known before rows are read
-
-LIKELY = Fraction(1, 20)
 
 
 def listed(p: object) -> Sequence[Any]:
@@ -446,7 +425,7 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     share = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given, cost) else Fraction(1)
     left = cost.exact_epsilon * share / (3 if given.get("interval") else 1)
     parts = max(len(listed(given.get("p"))), 1)
-    off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, LIKELY)
+    off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, Fraction(1, 20))
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
 
 
@@ -469,4 +448,4 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
         tree = quantile_trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
         if tree is not None:
             return quantile_trees.tree_loss(tree[1])
-    return inverse_loss(cost.exact_epsilon)
+    return inverse.inverse_loss(cost.exact_epsilon)

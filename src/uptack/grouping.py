@@ -14,7 +14,7 @@ from uptack.account import Account
 from uptack.discrete.categories import SHARE as CHOICE
 from uptack.discrete.categories import CellLimit, Screen, check_groups_per_person
 from uptack.discrete.domains import groups_of
-from uptack.discrete.histograms import Histogram, shown_by
+from uptack.discrete.histograms import Histogram, release_screened
 from uptack.display import Ends, PlottedValue, Record
 from uptack.display.numbers import is_number
 from uptack.display.plots import dots
@@ -261,7 +261,7 @@ def per_group(
     if plan.listing is not None and screen is not None:
         promised = plan.listing.exact_epsilon, plan.listing.exact_delta
         account = Account.open("histogram", *promised, adjacency=plan.adjacency, entropy=bits)
-        sizes = shown_by(screen, data.sizes(), account)
+        sizes = release_screened(screen, data.sizes(), account)
     by_value = [(group if isinstance(group, tuple) else (group,), group) for group in (sizes.value if sizes else ())]
     chosen = plan.public or [group for _, group in sorted(by_value, key=lambda pair: [*map(in_order, pair[0])])]
     times = float(read(epsilon) / each.exact_epsilon)

@@ -69,15 +69,15 @@ class Influence:
 # --------------------------------------------------------------------------------------------------- the statistics
 
 
-def _described() -> dict[str, Callable[..., Statistic]]:
+def _statistics_by_name() -> dict[str, Callable[..., Statistic]]:
     """The statistics that the registry can describe, by name."""
     return {name: one.statistic for name, one in declared().items() if one.statistic is not None}
 
 
-def _named(statistic: object, also: str = "") -> tuple[Statistic, Functional, str]:
+def _statistic_of(statistic: object, also: str = "") -> tuple[Statistic, Functional, str]:
     """The statistic of that name, its functional, and what it is called with its levels."""
     name, *levels = statistic if isinstance(statistic, tuple) and statistic else (statistic,)
-    described = _described()
+    described = _statistics_by_name()
     build = described.get(name) if isinstance(name, str) else None
     if build is None:
         must = f"one of {', '.join(map(repr, described))}, alone or in a tuple with its levels{also}"
@@ -114,7 +114,7 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     >>> empirical_influence([1, 2, 3, 4, 5], "mean", [0, 100])
     Influence(empirical influence of the mean at 2 points, up to 97; not private: for the curator only)
     """
-    known = None if callable(statistic) else _named(statistic, " or a function of an array")
+    known = None if callable(statistic) else _statistic_of(statistic, " or a function of an array")
     z, rows = _numbers("points", points), _numbers("x", x)
     if not np.isfinite(rows).all():
         raise InvalidArgument("x", "free of infinities", "some")
@@ -122,7 +122,7 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     if known is not None:
         ordered = np.concatenate(([-np.inf], np.sort(rows), [np.inf]))
         described, _, name = known
-        without = _sum(ordered, described.segments(n))
+        without = _weighted_sum(ordered, described.segments(n))
         with_row = _sums_with_row(ordered, described.segments(n + 1), z)
     else:
         assert callable(statistic)
@@ -131,7 +131,7 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     return Influence(z, (n + 1) * (with_row - without), name, "empirical influence")
 
 
-def _sum(x: Floats, segments: tuple[Segment, ...]) -> float:
+def _weighted_sum(x: Floats, segments: tuple[Segment, ...]) -> float:
     """Σ w·(x(first) + ... + x(last)), where x[i] is the i-th smallest row."""
     return float(sum(float(s.weight) * x[s.first : s.last + 1].sum() for s in segments))
 
@@ -163,7 +163,7 @@ def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influenc
     >>> influence("median", norm(), [-5, 0, 5]).values.round(3)
     array([-1.253,  0.   ,  1.253])
     """
-    _, functional, name = _named(statistic)
+    _, functional, name = _statistic_of(statistic)
     law, z = _law(distribution), _numbers("points", points)
     return Influence(z, _influence(functional, law, z), name, "influence")
 
@@ -177,7 +177,7 @@ def gross_error_sensitivity(statistic: Name, distribution: Any) -> float:
     >>> round(gross_error_sensitivity("median", norm()), 4), gross_error_sensitivity("mean", norm())
     (1.2533, inf)
     """
-    (_, known, _), law = _named(statistic), _law(distribution)
+    (_, known, _), law = _statistic_of(statistic), _law(distribution)
     corners = law.ppf([float(p) for p in {p for _, p in known.levels} | set(known.between)])
     beside = np.concatenate((np.nextafter(corners, -np.inf), np.nextafter(corners, np.inf), [-np.inf, np.inf]))
     return float(np.abs(_influence(known, law, beside)).max())

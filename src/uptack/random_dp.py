@@ -155,7 +155,7 @@ def _table(rows: Any) -> NDArray[Any]:
         return table
 
 
-def _moves(result: Any, size: int) -> NDArray[np.float64]:
+def _pair_moves(result: Any, size: int) -> NDArray[np.float64]:
     """One number for each pair: the largest where h gives none."""
     moves = np.asarray(result, np.float64)
     if moves.shape != (size,):
@@ -201,7 +201,7 @@ def sensitivity_analysis(
         nothing = RandomPrivacy(0, 0, 0)
         return NoReply(nothing, "sensitivity analysis", RandomLoss(nothing), Advice(n=needed), account.entropy.private)
     halves = table[:pairs], table[pairs : 2 * pairs]
-    moves = attempt(h, halves, partial(_moves, size=pairs), np.full(pairs, MOST_MOVE))
+    moves = attempt(h, halves, partial(_pair_moves, size=pairs), np.full(pairs, MOST_MOVE))
     usual = float(np.clip(np.partition(moves, rank - 1)[rank - 1], 1 / MOST_MOVE, MOST_MOVE))
     value = attempt(statistic, (table,), accept, fixed)
     noisy = laplace(value, sensitivity=2 * Fraction(usual) / len(table), epsilon=eps, entropy=account.entropy)

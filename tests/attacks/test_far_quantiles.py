@@ -9,7 +9,7 @@ from scipy import stats
 
 import uptack
 from uptack.exact import SMALLEST
-from uptack.statistics.quantile_intervals import _added, beyond, exceeds, rank_bounds
+from uptack.statistics.quantile_intervals import _tail_by_terms, rank_bounds, tail_bound, tail_exceeds
 
 
 @pytest.mark.parametrize("n", [10**8, 10**10, 10**12, 10**14])
@@ -24,12 +24,12 @@ def test_ranks_far_out_are_those_of_the_binomial(n, p, q):
 def test_both_ways_to_a_tail_agree():
     for n, p in ((1000, Fraction(1, 3)), (10**6, Fraction(1, 900)), (10**9, Fraction(99, 100))):
         for k in (int(n * p) + 1, int(n * p) + 30, n):
-            exact, (low, high) = beyond(k, n, p), _added(k, n, p)
+            exact, (low, high) = tail_bound(k, n, p), _tail_by_terms(k, n, p)
             assert low <= exact <= high <= exact * (1 + Fraction(1, 10**5))
             assert low >= exact * (1 - Fraction(1, 10**5)) or exact == Fraction(1, 1 << SMALLEST)
             if exact > Fraction(1, 1 << SMALLEST):  # smaller ones are that, rounded up
                 for q in (low, exact, high, low / 2, 2 * high):
-                    assert exceeds(k, n, p, q) == (exact > q)
+                    assert tail_exceeds(k, n, p, q) == (exact > q)
 
 
 @pytest.mark.parametrize("p", [Fraction(1, 2), Fraction(1, 3), Fraction(19, 20)])
@@ -39,7 +39,7 @@ def test_a_tail_is_compared_exactly(p):
     law = [math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(n + 1)]
     for k in (1, int(n * p), int(n * p) + 1, n):
         tail = sum(law[k:], Fraction(0))
-        assert [exceeds(k, n, p, q) for q in (tail - least, tail, tail + least)] == [True, False, False]
+        assert [tail_exceeds(k, n, p, q) for q in (tail - least, tail, tail + least)] == [True, False, False]
 
 
 @pytest.mark.parametrize("p", [1e-8, 1e-10, 1 - 1e-9])

@@ -19,7 +19,7 @@ from uptack.account import Account
 from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import quantile_trees
-from uptack.statistics.quantile_trees import Candidates, Cells, choices
+from uptack.statistics.quantile_trees import Candidates, Cells, candidate_lattices
 from uptack.table.arguments import as_column
 from uptack.table.opening import open_table as source
 from uptack.table.values.kinds import LARGEST
@@ -107,7 +107,7 @@ def test_integers_closer_than_the_lattice_are_still_near(levels):
 @pytest.mark.parametrize("granularity", STEPS)
 @pytest.mark.parametrize("which", [0, 10, -1])
 def test_cells_keep_order_and_each_has_candidates(granularity, which):
-    cells = Cells(choices(1000)[which], step(granularity))
+    cells = Cells(candidate_lattices(1000)[which], step(granularity))
     special = [v for rows in TIED.values() for v in rows] + [np.inf, -np.inf, 1.5, 1e15, 1e76, -1e76, 1e78]
     rng = np.random.default_rng(3)
     turn = cells.candidates.lattice.value(cells._turn)
@@ -128,7 +128,7 @@ def test_cells_keep_order_and_each_has_candidates(granularity, which):
 
 
 def test_no_cell_of_a_granularity_is_beyond_what_floats_count():
-    for candidates in choices(1):
+    for candidates in candidate_lattices(1):
         for exponent in range(-75, 76):
             last = Cells(candidates, Fraction(10) ** exponent)._last
             assert last is not None
@@ -167,7 +167,7 @@ class Tape(ut.SeededEntropy):
 @pytest.mark.parametrize(("rows", "granularity"), [(rows, STEPS[3 * i % 7]) for i, rows in enumerate(TIED.values())])
 def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granularity, monkeypatch):
     monkeypatch.setattr(quantile_trees, "BITS", 2)
-    data, made = np.array(rows), choices(5)[0]
+    data, made = np.array(rows), candidate_lattices(5)[0]
 
     def edges(entropy):
         seen = quantile_trees.WindowRows(
@@ -193,7 +193,7 @@ def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granular
 @pytest.mark.parametrize("granularity", STEPS)
 def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
     """With the same digits for all other rows: what the theorem of the chain asks of V."""
-    rng, made = np.random.default_rng(5), choices(40)[0]
+    rng, made = np.random.default_rng(5), candidate_lattices(40)[0]
     cells, digits = Cells(made, step(granularity)), rng.integers(0, 1 << quantile_trees.BITS, 40)
     values = np.array([v for rows in TIED.values() for v in rows], np.float64)
     for base in (np.repeat(values, 2)[:40], np.full(40, 2.0**53), rng.choice(values, 40)):

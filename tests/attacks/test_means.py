@@ -10,7 +10,7 @@ import uptack as ut
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.release import NoReply
 from uptack.statistics.column_options import read_question
-from uptack.statistics.frames import FramePlan, drawn_frame, tails_of
+from uptack.statistics.frames import FramePlan, draw_frame, tails_of
 from uptack.statistics.means import fourth_powers
 from uptack.statistics.moments import tail_index
 from uptack.table.arguments import as_column
@@ -42,7 +42,7 @@ def test_no_frame_is_a_single_value():
     tails = tails_of(as_column("x", law), 3000, plan)
     for _ in range(20):
         parts = read_question("mean", 1, {"entropy": entropy}).split(*plan.shares)
-        assert drawn_frame(tails, 3000, plan, 5, *parts[:2]) is None
+        assert draw_frame(tails, 3000, plan, 5, *parts[:2]) is None
 
 
 @pytest.mark.parametrize("index", [1.2, 1.5, 2.0])

@@ -15,14 +15,14 @@ import uptack as ut
 from uptack.cli import main
 from uptack.report import Section, SectionTable, plan, profile, register
 from uptack.report.output import to_package
-from uptack.report.section import registered, withdraw
+from uptack.report.section import registered_sections, unregister
 
 SCHEMA = json.loads(resources.files("uptack.report").joinpath("report.schema.json").read_text("utf-8"))
 RNG = np.random.default_rng(6)
 N = 20_000
 X = RNG.normal(size=N)
 TABLE = {"y": X + RNG.normal(size=N), "<x>|": X, "z": RNG.normal(size=N), "flag": X > 0}
-SECTIONS = registered()
+SECTIONS = registered_sections()
 
 
 def session(rows=N, **options):
@@ -117,7 +117,7 @@ def own():
         )
     )
     yield made
-    withdraw(made)
+    unregister(made)
 
 
 def test_a_section_that_somebody_else_registers_is_shown_everywhere(own):
@@ -136,4 +136,4 @@ def test_a_section_can_not_ask_for_more_than_its_share(own, tmp_path):
 
 
 def test_a_section_is_gone_when_it_is_withdrawn():
-    assert [section.name for section in registered()] == [section.name for section in SECTIONS]
+    assert [section.name for section in registered_sections()] == [section.name for section in SECTIONS]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from uptack.discrete.categories import Capped, Screen, capped
+from uptack.discrete.categories import Capped, Screen, capped_law
 from uptack.exact import ball, upper
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss, tight
@@ -88,7 +88,7 @@ def test_the_universe_tries_cutoffs_below_and_above_its_counts():
 def test_a_cap_for_one_row_is_caught_where_a_person_has_two():
     one, two = (ADD_REMOVE.per_person(g) for g in (1, 2))
     epsilon, delta = Fraction(2), Fraction(1, 100)
-    law = capped(Screen.of(epsilon, delta, two).law.law, delta, 1)
+    law = capped_law(Screen.of(epsilon, delta, two).law.law, delta, 1)
     with ctx.workprec(150):
         assert worst(law, law.most + 1, epsilon, two) > ball(delta)
         assert upper(worst(law, law.most + 1, epsilon, one)) <= delta
@@ -112,7 +112,7 @@ def test_the_worst_that_rows_can_do_is_to_be_of_one_category(scale, rows, delta)
             silent = [[1 - law.exact_tail(law.most - a + 1).expression() for a in way] for way in partitions(rows)]
             return max(upper(1 - math.prod(chances, start=arb(1))) for chances in silent)
 
-    law = capped(IntegerLaplace(scale), delta, rows)
+    law = capped_law(IntegerLaplace(scale), delta, rows)
     assert seen(law) <= delta
     assert law.most == 0 or seen(Capped(law.law, law.most - 1)) > delta
 

@@ -15,7 +15,7 @@ from uptack.noise import SeededEntropy
 from uptack.statistics import frames
 from uptack.statistics.frames import Tails, cell_weight, cells, sides
 from uptack.statistics.means import fourth_powers
-from uptack.statistics.moments import count_weight, diameter, in_frame, sensitivity, shown_rows, whole_numbers
+from uptack.statistics.moments import checked_rows, count_weight, diameter, in_frame, sensitivity, whole_numbers
 from uptack.table.arguments import as_column
 from uptack.table.unit import U as UNIT
 
@@ -134,7 +134,7 @@ def shown(table, rank, spare, low=-1.0, high=3.0):
     """What the check looks at, and the same by its definition."""
     inside = [x for x in table if low <= x <= high]
     tie = sorted(table)[rank - 1] if rank <= len(table) else math.inf
-    found = shown_rows(len(table), len(inside), sum(x == tie for x in inside), rank, spare)
+    found = checked_rows(len(table), len(inside), sum(x == tie for x in inside), rank, spare)
     fewest = len(inside) - max(Counter(inside).values(), default=0)
     outside = len(table) - len(inside)
     return found, min(fewest, rank - outside, len(inside) - rank + 1, spare - outside)

@@ -16,7 +16,7 @@ from tests.helpers import FALSE_ALARM
 from uptack.account import Account
 from uptack.mechanisms.quantile_tree import Tree
 from uptack.noise import SeededEntropy
-from uptack.statistics.ecdf import RunningNoise, _between
+from uptack.statistics.ecdf import RunningNoise, _counts_between
 from uptack.statistics.quantile_trees import BITS, Candidates, WindowRows
 from uptack.table.arguments import as_column
 
@@ -130,7 +130,7 @@ def knots_and_counts(epsilon, mine, theirs, moved):
     largest = 0.0
     for knots, p in laws[0].items():
         noise = RunningNoise.of(len(knots) + 1, Fraction(epsilon), moved)
-        parts = [np.concatenate(noise.parts(np.array(_between(np.array(t), knots)))) for t in (mine, theirs)]
+        parts = [np.concatenate(noise.parts(np.array(_counts_between(np.array(t), knots)))) for t in (mine, theirs)]
         counts = float(np.abs(parts[0] - parts[1]).sum() / noise.scale)
         largest = max(largest, math.log(p / laws[1][knots]) + counts)
     return largest

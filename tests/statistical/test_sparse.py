@@ -9,7 +9,7 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM, assert_fits
 from uptack.discrete.count_noise import SkewedLaplace, binomial
-from uptack.discrete.sparse_histograms import SparseCells, _distinct, sparse_histogram
+from uptack.discrete.sparse_histograms import SparseCells, _random_subset, sparse_histogram
 from uptack.exact import Real, ball
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.privacy import loss
@@ -84,7 +84,7 @@ def test_binomial_draws(trials, mean):
 def test_sets_are_uniform(count):
     entropy, seen = SeededEntropy(7), {}
     for _ in range(6000):
-        drawn = tuple(_distinct(count, 5, entropy).tolist())
+        drawn = tuple(_random_subset(count, 5, entropy).tolist())
         assert len(set(drawn)) == count
         seen[drawn] = seen.get(drawn, 0) + 1
     assert len(seen) == math.comb(5, count)

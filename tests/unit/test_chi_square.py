@@ -30,7 +30,7 @@ def pvalues(n, p, q, epsilon, many, rng, shift=0.0):
     for table in rng.multinomial(n, joint.ravel(), many).reshape(many, *joint.shape):
         entropy = ut.SeededEntropy(int(rng.integers(1 << 60)))
         noisy = table + law.draw(table.size, entropy).reshape(table.shape)
-        outcome = independence._tested(noisy, law, sides, Account.open("test", 1, entropy=entropy))
+        outcome = independence._test(noisy, law, sides, Account.open("test", 1, entropy=entropy))
         found.append(1.0 if outcome.value is None else outcome.value.pvalue)
     return np.array(found)
 

@@ -17,8 +17,8 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
-from uptack.discrete.histograms import fitted, histogram
-from uptack.discrete.margin_tables import consistent, margins
+from uptack.discrete.histograms import fit_counts, histogram
+from uptack.discrete.margin_tables import margins, reconcile
 from uptack.discrete.sparse_histograms import posterior_medians, printed_cutoff, sparse_histogram
 from uptack.table.arguments import as_column
 
@@ -77,7 +77,7 @@ def test_noise_and_intervals(adjacency, scale, rows):
 @given(st.lists(st.integers(-20, 20), min_size=1, max_size=6), st.integers(0, 30), st.booleans())
 def test_fitted_counts_are_the_nearest(noisy, total, nonnegative):
     noisy = np.array(noisy)
-    out = fitted(noisy, total, nonnegative)
+    out = fit_counts(noisy, total, nonnegative)
     assert out.sum() == total
     assert not nonnegative or out.min() >= 0
     error = ((out - noisy) ** 2).sum()
@@ -85,7 +85,7 @@ def test_fitted_counts_are_the_nearest(noisy, total, nonnegative):
         moved = out.copy()
         moved[i], moved[j] = moved[i] + 1, moved[j] - 1
         assert (nonnegative and moved[j] < 0) or ((moved - noisy) ** 2).sum() >= error
-    assert fitted(noisy, None, True).tolist() == np.maximum(noisy, 0).tolist()
+    assert fit_counts(noisy, None, True).tolist() == np.maximum(noisy, 0).tolist()
 
 
 columns = st.dictionaries(
@@ -169,9 +169,9 @@ def brute_force(noisy, shape):
 def test_consistent_margins_are_the_least_squares(which):
     shape, rng = (2, 3, 2), np.random.default_rng(3)
     noisy = {names: rng.integers(-5, 30, [shape[a] for a in names]) for names in which}
-    fit = consistent(noisy)
+    fit = reconcile(noisy)
     assert np.allclose(np.concatenate([a.ravel() for a in fit.values()]), brute_force(noisy, shape))
-    assert all(a.sum() == pytest.approx(77) for a in consistent(noisy, 77).values())
+    assert all(a.sum() == pytest.approx(77) for a in reconcile(noisy, 77).values())
 
 
 @pytest.mark.parametrize("through", ["direct", "table", "sparse", "auto"])

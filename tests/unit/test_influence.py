@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import cauchy, expon, lognorm, norm, poisson, uniform
 
 from uptack.errors import InvalidArgument, UptackError
-from uptack.influence import Influence, _named, empirical_influence, gross_error_sensitivity, influence
+from uptack.influence import Influence, _statistic_of, empirical_influence, gross_error_sensitivity, influence
 
 LAWS = {"normal": norm(3, 2), "exponential": expon(), "lognormal": lognorm(0.8)}
 STATISTICS = [
@@ -108,7 +108,8 @@ def test_all_points_at_once_agree_with_rows_appended_one_by_one(statistic, n):
     def direct(rows):
         ordered = np.sort(rows)
         return sum(
-            float(s.weight) * ordered[s.first - 1 : s.last].sum() for s in _named(statistic)[0].segments(rows.size)
+            float(s.weight) * ordered[s.first - 1 : s.last].sum()
+            for s in _statistic_of(statistic)[0].segments(rows.size)
         )
 
     slow = empirical_influence(x, direct, points)

@@ -12,8 +12,8 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.noise import IntegerLaplace
-from uptack.statistics.frames import FramePlan, enough
-from uptack.statistics.proportions import ProportionInterval, _noise, indicator, true_and_false
+from uptack.statistics.frames import FramePlan, enough_rows
+from uptack.statistics.proportions import ProportionInterval, _noise_law, indicator, true_and_false
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
 from uptack.table.reads import SHARES
@@ -111,9 +111,9 @@ def test_a_tail_without_variance_has_no_end_or_a_far_one():
 def test_too_few_rows_are_free():
     refused = ut.mean(np.arange(100.0), epsilon=1)
     assert refused.privacy.epsilon == 0
-    assert enough(refused.advice.n, Fraction(1))
+    assert enough_rows(refused.advice.n, Fraction(1))
     assert ut.mean(LAWS["normal"][0][: refused.advice.n], epsilon=1, **seeded())
-    assert not enough(refused.advice.n // 2, Fraction(1))
+    assert not enough_rows(refused.advice.n // 2, Fraction(1))
     assert not ut.sum(np.arange(100.0), epsilon=1, **SECRET)
 
 
@@ -315,7 +315,7 @@ def test_the_share_of_people_has_the_sensitivity_that_it_is_priced_for():
 @pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 7, 10**5])
 def test_the_noise_of_a_proportion_is_the_law(scale):
     law = IntegerLaplace(scale)
-    z, chances = _noise(law)
+    z, chances = _noise_law(law)
     assert chances.sum() == pytest.approx(1, abs=1e-11)
     assert (np.diff(z) == z[1] - z[0]).all()
     for i in (0, z.size // 3, z.size // 2, z.size - 2):

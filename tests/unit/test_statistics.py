@@ -17,8 +17,8 @@ from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
 from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
-from uptack.statistics.quantile_intervals import on_grid
-from uptack.statistics.quantile_trees import Candidates, Cells, WindowRows, below, choices
+from uptack.statistics.quantile_intervals import round_interval
+from uptack.statistics.quantile_trees import Candidates, Cells, WindowRows, below, candidate_lattices
 from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
 
@@ -304,7 +304,7 @@ def test_several_quantiles_of_awkward_columns():
 
 
 def test_rows_past_the_last_one_are_where_the_candidates_end():
-    data, made = np.array([1.0, 2.0, 2.0, 5.0]), choices(4)[0]
+    data, made = np.array([1.0, 2.0, 2.0, 5.0]), candidate_lattices(4)[0]
     rows = WindowRows(as_column("x", data), 7, made, None, Account.elsewhere("rows", None))
     rows.reveal([(2, 7)])
     assert rows.places(np.arange(5, 8)).tolist() == [made.size] * 3
@@ -320,7 +320,7 @@ def test_rows_past_the_last_one_are_where_the_candidates_end():
 @pytest.mark.parametrize("zeros", [400, 1000, 2000])
 def test_a_row_has_one_place_whoever_asks(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
-    data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), choices(2000)[0]
+    data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), candidate_lattices(2000)[0]
     for seed in range(8):
         rows = WindowRows(
             as_column("x", data), 2000, made, granularity, Account.elsewhere("rows", ut.SeededEntropy(seed))
@@ -339,7 +339,7 @@ def test_a_row_has_one_place_whoever_asks(zeros, granularity):
 
 @pytest.mark.parametrize("granularity", [None, Fraction(1), Fraction(1, 100), Fraction(10**9)])
 def test_the_cell_of_a_candidate_holds_it(granularity):
-    made = choices(5000)[3]
+    made = candidate_lattices(5000)[3]
     cells, rng = Cells(made, granularity), np.random.default_rng(3)
     for candidate in [0, made.size - 1, made.size // 2, *(int(c) for c in rng.integers(0, made.size, 300))]:
         key = np.array([cells.key_of(candidate)])
@@ -610,7 +610,7 @@ def test_ends_of_intervals_are_values_that_the_column_can_hold():
 @given(st.floats(-1e9, 1e9), st.floats(0, 1e9), st.sampled_from([None, Fraction(1), Fraction(1, 4), Fraction(7)]))
 def test_ends_on_a_grid_keep_what_they_cover(low, width, step):
     high = low + width
-    first, last = on_grid(low, high, step)
+    first, last = round_interval(low, high, step)
     assert first <= last
     if step is None:
         assert first <= low <= high <= last

@@ -120,6 +120,6 @@ def test_which_way_is_taken_is_public(monkeypatch):
     )
     monkeypatch.setattr(FloatSums, "total", property(lambda self: 1 / 0))
     sizes = (5_000, 5_000, 50_000)
-    plans = [quantile_trees.planned(n, [n * j // 20 for j in range(1, 20)], Fraction(1), 1) for n in sizes]
+    plans = [quantile_trees.plan_tree(n, [n * j // 20 for j in range(1, 20)], Fraction(1), 1) for n in sizes]
     assert plans[0] == plans[1] != plans[2]
     assert not seen

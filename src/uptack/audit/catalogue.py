@@ -33,7 +33,7 @@ from uptack.kernels.machine_minimisers import HuberPenalty
 from uptack.noise import LInfBall
 from uptack.privacy import ADD_REMOVE
 from uptack.registry import Declaration, declared
-from uptack.report.section import registered
+from uptack.report.section import registered_sections
 
 DELTAS: dict[str, Any] = {"delta": DELTA}
 SECRET: dict[str, Any] = {"adjacency": ADD_REMOVE}
@@ -173,7 +173,7 @@ def _sessions() -> Iterator[Scenario]:
 
 def _reports() -> Iterator[Scenario]:
     """A report of its columns alone, and with each section that is registered."""
-    sections = [{section.option: "y" if section.takes is str else True} for section in registered()]
+    sections = [{section.option: "y" if section.takes is str else True} for section in registered_sections()]
     for section, people in itertools.product((NONE, *sections), (False, True)):
         options = {"epsilon": 100, **section}
         name = f"report({option_text(options, people)})"

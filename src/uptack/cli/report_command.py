@@ -26,11 +26,11 @@ from uptack.exact import read
 from uptack.labels import json_text
 from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
-from uptack.report.section import registered
+from uptack.report.section import registered_sections
 from uptack.session import Plan, Request
 from uptack.wire.text_values import span
 
-SECTIONS = registered()
+SECTIONS = registered_sections()
 MOST = 12
 """The most categories of a column that are printed."""
 

@@ -106,7 +106,7 @@ class CellLimit(Mechanism[Integers, int]):
         return int(np.abs(moves).max(initial=0)) * -logarithm(decay(2 * self.epsilon))
 
 
-def stated(unit: PrivacyUnit) -> PrivacyUnit:
+def stated_unit(unit: PrivacyUnit) -> PrivacyUnit:
     """The unit, whose g must be stated: for functions that do not choose it."""
     if unit.share == "any" and unit.at_most is None:
         fix = "It is the largest number of cells in which one person counts."
@@ -114,7 +114,7 @@ def stated(unit: PrivacyUnit) -> PrivacyUnit:
     return unit
 
 
-def counting(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "categories") -> str:
+def counting_note(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "categories") -> str:
     """A note on what is counted for people, and how g was chosen; "" for rows."""
     if unit.share == "people":
         return f"Counts are shares of people: a person with rows in several {cells} is divided among them."
@@ -130,7 +130,7 @@ def counting(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "ca
 # ----------------------------------------------------------------------------------------------- values and categories
 
 
-def tallied(column: Column) -> tuple[list[Hashable], Integers]:
+def category_counts(column: Column) -> tuple[list[Hashable], Integers]:
     """The categories of a column that occur, and the units of each: one for each row, or as the unit of people says.
 
     Categories are canonical values (`uptack.table.values.kinds.canonical`), so that no row decides how its category
@@ -181,13 +181,13 @@ class Capped(IntegerLaw):
 
 
 @functools.lru_cache(maxsize=256)
-def capped(law: IntegerLaw, delta: Fraction, rows: int) -> Capped:
+def capped_law(law: IntegerLaw, delta: Fraction, rows: int) -> Capped:
     """The law with the least cap m ≥ 0 that leaves P(z > m - g) ≤ δ, for g rows per person: see `Screen`.
 
     It takes public numbers only, and columns of a report share it.
 
     >>> from uptack.noise import IntegerLaplace
-    >>> [capped(IntegerLaplace(g), Fraction(1, 10**6), g).most for g in (1, 2, 10)]
+    >>> [capped_law(IntegerLaplace(g), Fraction(1, 10**6), g).most for g in (1, 2, 10)]
     [14, 27, 137]
     """
     most = least(lambda m: m >= 0 and Capped(law, m).exact_tail(m - rows + 1) <= delta)
@@ -230,7 +230,7 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
     @staticmethod
     def of(epsilon: Fraction, delta: Fraction, relation: Adjacency, unit: PrivacyUnit = ROW) -> Screen:
         """The screen with the least cap: made from public numbers, before any data is read."""
-        law = capped(cell_noise(epsilon, relation, most=unit.most), delta, relation.rows_per_person * unit.most)
+        law = capped_law(cell_noise(epsilon, relation, most=unit.most), delta, relation.rows_per_person * unit.most)
         return Screen(Approximate(epsilon, delta), law, relation, unit.step)
 
     @property
@@ -239,7 +239,7 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
         return self.law.most + 1
 
     def draw(self, value: Table, entropy: Entropy) -> tuple[tuple[Hashable, ...], Integers]:
-        """The categories that pass, and their noisy counts. Cells must be canonical: see `tallied`."""
+        """The categories that pass, and their noisy counts. Cells must be canonical: see `category_counts`."""
         cells, counts = value
         occupied = np.flatnonzero(counts > 0)
         noisy = counts[occupied] + self.law.draw(occupied.size, entropy)

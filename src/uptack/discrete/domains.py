@@ -58,7 +58,7 @@ def _is_list(value: object) -> TypeGuard[Iterable[Any]]:
     return flat and isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray | memoryview)
 
 
-def _listed(levels: Sequence[Hashable]) -> NDArray[Any]:
+def _level_array(levels: Sequence[Hashable]) -> NDArray[Any]:
     """Categories as an array, of objects where they differ in type, so that 1 and "1" stay two.
 
     Also where one ends in a NUL: NumPy's own texts would lose it.
@@ -177,7 +177,7 @@ class Domain:
     def decode(self, cells: Any) -> dict[str, NDArray[Any]]:
         """The categories of cells, column by column."""
         pairs = zip(self.columns.items(), self.unravel(cells), strict=True)
-        return {name: at if isinstance(levels, int) else _listed(levels)[at] for (name, levels), at in pairs}
+        return {name: at if isinstance(levels, int) else _level_array(levels)[at] for (name, levels), at in pairs}
 
 
 def public_groups(groups: Any, name: str = "groups") -> tuple[Hashable, ...]:
@@ -200,7 +200,7 @@ def groups_of(groups: Any, columns: Mapping[str, Kind]) -> tuple[Hashable, ...]:
     ((0, 'f'), (0, 'm'), (1, 'f'), (1, 'm'))
     """
     if isinstance(groups, Mapping):
-        public = _combined(groups, tuple(columns))
+        public = _combinations(groups, tuple(columns))
     else:
         public = public_groups(groups if len(columns) == 1 else _tuples(groups, tuple(columns)))
     parts = [public] if len(columns) == 1 else zip(*public, strict=True)
@@ -210,7 +210,7 @@ def groups_of(groups: Any, columns: Mapping[str, Kind]) -> tuple[Hashable, ...]:
     return public
 
 
-def _combined(groups: Mapping[Any, Any], columns: tuple[str, ...]) -> tuple[Hashable, ...]:
+def _combinations(groups: Mapping[Any, Any], columns: tuple[str, ...]) -> tuple[Hashable, ...]:
     """All combinations of the values of columns."""
     check_keys("groups", groups, columns)
     if len(groups) < len(columns):

@@ -18,7 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.account import Account
 from uptack.discrete.binning import KeyCells, binning_of, by_calendar, check_by_itself, check_every
-from uptack.discrete.categories import SHARE, CellLimit, Screen, Table, check_groups_per_person, counting, tallied
+from uptack.discrete.categories import (
+    SHARE,
+    CellLimit,
+    Screen,
+    Table,
+    category_counts,
+    check_groups_per_person,
+    counting_note,
+)
 from uptack.discrete.count_noise import cell_noise, each_count, one_count
 from uptack.discrete.domains import groups_of
 from uptack.display import Ends, PlottedValue, Record, line
@@ -147,7 +155,7 @@ def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     return bool(total)
 
 
-def fitted(noisy: NDArray[Any], total: int | None, nonnegative: bool) -> NDArray[Any]:
+def fit_counts(noisy: NDArray[Any], total: int | None, nonnegative: bool) -> NDArray[Any]:
     """The nearest counts, in least squares, that are non-negative and add up to the total, if requested.
 
     Without `nonnegative` all cells move by the same amount; with it, the largest k do, for the largest k that leaves
@@ -248,9 +256,11 @@ def histogram(
         limit, left = check_limit(unit, eps)
         Screen.of(left, failing, relation, largest(unit, limit))  # refuses an ε that is too small
         account = Account.open("histogram", eps, failing, adjacency=relation, entropy=entropy)
-        column = settle(column, limit, account)
-        note = counting(column.unit, limit)
-        return shown_by(Screen.of(left, failing, relation, column.unit), tallied(column), account, (note,))
+        column = settle_cell_limit(column, limit, account)
+        note = counting_note(column.unit, limit)
+        return release_screened(
+            Screen.of(left, failing, relation, column.unit), category_counts(column), account, (note,)
+        )
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
@@ -259,10 +269,10 @@ def histogram(
     limit, left = check_limit(unit, eps, len(cells))
     cell_noise(left, relation, most=largest(unit, limit).most)  # refuses an ε that is too small
     account = Account.open("histogram", eps, adjacency=relation, entropy=entropy)
-    column = settle(column, limit, account, binning.places)
+    column = settle_cell_limit(column, limit, account, binning.places)
     exact = column if isinstance(binning, KeyCells) else column.floats()  # keys are exact; between edges floats will do
     counts, size = column.table.cells([exact], binning.places, len(cells)), column.table.size if fixed else None
-    return _noisy_cells(cells, counts, account, left, column.unit, size, lifted, counting(column.unit, limit))
+    return _noisy_cells(cells, counts, account, left, column.unit, size, lifted, counting_note(column.unit, limit))
 
 
 def _noisy_cells(
@@ -278,7 +288,7 @@ def _noisy_cells(
     """Counts of public cells with noise, fitted to what is known of them."""
     law = cell_noise(epsilon, account.adjacency, most=unit.most)
     noisy = account.draw(IntegerNoise(loss.Pure(epsilon), law), counts)
-    value = Histogram(cells, fitted(in_steps(noisy, unit.step), total, nonnegative))
+    value = Histogram(cells, fit_counts(in_steps(noisy, unit.step), total, nonnegative))
     return account.release(value, CountNoise(law, noisy, unit.step), tuple(filter(None, (note,))))
 
 
@@ -298,14 +308,14 @@ def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
     return unit if limit is None else replace(unit, at_most=limit.limits[-1])
 
 
-def settle(column: Column, limit: CellLimit | None, account: Account, place: Any = None) -> Column:
+def settle_cell_limit(column: Column, limit: CellLimit | None, account: Account, place: Any = None) -> Column:
     """The column with the stated or chosen number of cells per person."""
     if limit is None:
         return column
     return column.sharing("any", limit.choose(partial(column.table.cells_per_person, [column], place), account))
 
 
-def shown_by(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
+def release_screened(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
     """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `tallied`."""
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
     what = "categories" if account.name == "histogram" else "groups"
@@ -448,9 +458,9 @@ def count_by_group(
     account = Account.open("count per group", eps, failing, adjacency=relation, entropy=entropy)
     if limit is not None:
         unit = replace(unit, at_most=limit.choose(counted.per_person, account))
-    note = counting(unit, limit, "groups")
+    note = counting_note(unit, limit, "groups")
     if public is None:
-        return shown_by(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
+        return release_screened(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
     found, many = counted.sizes(unit)
     known = {group_key(group, counted.kinds): int(n) for group, n in zip(found, many, strict=True)}
     exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)

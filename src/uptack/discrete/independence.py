@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.discrete.categories import Screen, tallied
+from uptack.discrete.categories import Screen, category_counts
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise, each_count
 from uptack.discrete.domains import public_groups
 from uptack.discrete.histograms import Crosstab
@@ -163,7 +163,7 @@ def chi_square(
     least = math.ceil(16 * float(law.up))
     if account.adjacency.size_is_public and columns[0].table.size < least:
         return account.close(Outcome.refusal(HOW, Advice(n=least)))
-    sides = [shown or _frequent(column, account, unknown) for column, shown in zip(columns, public, strict=True)]
+    sides = [shown or _frequent_levels(column, account, unknown) for column, shown in zip(columns, public, strict=True)]
     if min(map(len, sides)) < 2 or math.prod(map(len, sides)) > MOST:
         why = f"{len(sides[0])} and {len(sides[1])} categories were found with enough {account.adjacency.unit}"
         return account.close(Outcome.refusal(HOW, Advice(other="lists of categories in levels=", why=why)))
@@ -171,7 +171,7 @@ def chi_square(
     seen = {tuple(map(canonical, key)): int(n) for key, n in zip(counts.keys, counts.units, strict=True)}
     exact = np.array([[seen.get((row, column), 0) for column in sides[1]] for row in sides[0]], np.int64)
     noisy = account.draw(IntegerNoise(loss.Pure(left), law), exact)
-    return account.close(_tested(noisy, law, sides, account))
+    return account.close(_test(noisy, law, sides, account))
 
 
 def _columns(a: Any, b: Any) -> tuple[Column, Column]:
@@ -190,7 +190,7 @@ def _public_levels(columns: Sequence[Column], levels: Any) -> list[Levels | None
     """The public levels of both columns; None where they are unknown."""
     if isinstance(levels, Mapping):
         check_keys("levels", levels, [column.name for column in columns])
-    public = [_public(column, place, levels) for place, column in enumerate(columns)]
+    public = [_column_levels(column, place, levels) for place, column in enumerate(columns)]
     sizes = [len(one) for one in public if one is not None]
     if len(sizes) == 2 and math.prod(sizes) > MOST:
         got = f"{sizes[0]} times {sizes[1]}, {math.prod(sizes):,} cells"
@@ -198,7 +198,7 @@ def _public_levels(columns: Sequence[Column], levels: Any) -> list[Levels | None
     return public
 
 
-def _public(column: Column, place: int, levels: Any) -> Levels | None:
+def _column_levels(column: Column, place: int, levels: Any) -> Levels | None:
     """The public levels of a column, as its rows hold them; None where they are unknown."""
     must = "a pair of lists of categories, or a mapping of the columns' names to such lists"
     if levels is None or isinstance(levels, Mapping):
@@ -217,15 +217,15 @@ def _public(column: Column, place: int, levels: Any) -> Levels | None:
     return listed
 
 
-def _frequent(column: Column, account: Account, unknown: int) -> Levels:
+def _frequent_levels(column: Column, account: Account, unknown: int) -> Levels:
     """The categories of a column with enough rows, in their order, without missing values."""
     part = account.allot(account.epsilon * LIST_SHARE, account.delta / unknown)
     screen = Screen.of(part.epsilon, part.delta, account.adjacency)
-    shown = part.draw(screen, tallied(column))[0]
+    shown = part.draw(screen, category_counts(column))[0]
     return tuple(sorted((one for one in shown if one is not None), key=in_order))
 
 
-def _tested(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Account) -> Outcome[IndependenceTest]:
+def _test(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Account) -> Outcome[IndependenceTest]:
     """The test of a noisy table: post-processing."""
     scale = float(law.up)
     rows, columns = noisy.sum(axis=1), noisy.sum(axis=0)

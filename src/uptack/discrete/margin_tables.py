@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.categories import stated
+from uptack.discrete.categories import stated_unit
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
@@ -48,7 +48,7 @@ def _component(array: Floats, keep: Sequence[int]) -> Floats:
     return part
 
 
-def consistent(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) -> dict[Names, Floats]:
+def reconcile(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) -> dict[Names, Floats]:
     """The nearest margins, in least squares, that one table has; and one of this total, where it is given.
 
     **Theorem.** Let margin S of a table have N_S cells. It is the sum over T ⊆ S of interactions a_T/N_S, orthogonal
@@ -57,7 +57,7 @@ def consistent(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) ->
 
     Columns must come in one order in all margins.
 
-    >>> fit = consistent({("a", "b"): np.array([[4, 1], [2, 3]]), ("a",): np.array([8, 2])})
+    >>> fit = reconcile({("a", "b"): np.array([[4, 1], [2, 3]]), ("a",): np.array([8, 2])})
     >>> fit["a", "b"].sum(axis=1) - fit["a",]
     array([0., 0.])
     """
@@ -185,7 +185,7 @@ class _Call:
         else:
             counts = self.sums(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
         noisy = {m: account.draw(IntegerNoise(loss.Pure(share), law), a) for m, a in counts.items()}
-        fit = consistent({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
+        fit = reconcile({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
         return Margins(fit, self.domain), MarginNoise(law, noisy, unit.step)
 
     def joint(self, cells: Integers, way: str, total: int | None, account: Account) -> Made:
@@ -207,7 +207,7 @@ class _Call:
         return Margins(self.sums(places, lambda cells, size: np.bincount(cells, weights, size)), self.domain), None
 
 
-def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
+def _requested_margins(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
     """The requested margins, with their columns in the order of the domain."""
     names = tuple(domain.columns)
     if isinstance(which, int | np.integer):
@@ -225,7 +225,7 @@ def _wanted(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]
     return chosen
 
 
-def _way(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> str:
+def _best_route(sizes: Sequence[int], cells: int, scale: float, rows: int | None) -> str:
     """The way with the least expected ℓ1 error, from public numbers alone; `rows` is None if it is secret.
 
     Direct: every cell has noise of scale s·k, for k margins. Through the table: a margin of c cells out of p has sums
@@ -261,7 +261,7 @@ def margins(
 
     - `through="direct"`: **theorem** (Hall, section 2.4.2). Each of m margins is a histogram, so integer Laplace noise
       of scale 2gm/ε (SUBSTITUTE) or gm/ε (ADD_REMOVE), g the rows a person may own, makes it ε/m-private, and all of
-      them together ε-private. They are then made to agree, by least squares: post-processing (`consistent`).
+      them together ε-private. They are then made to agree, by least squares: post-processing (`reconcile`).
     - `"table"`: noise of scale 2g/ε (g/ε) on every cell of the whole table, which is summed: better for small tables.
     - `"sparse"`: the sums of a `sparse_histogram` by its adaptive rule: better for many margins of many columns.
     - `"auto"`: the one with the least expected error, from public numbers.
@@ -283,8 +283,8 @@ def margins(
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
     people = columns if isinstance(columns, Owned) else None
     if people is not None:
-        stated(people.unit)
-    call = _Call(_wanted(which, space), space, eps, relation, people)
+        stated_unit(people.unit)
+    call = _Call(_requested_margins(which, space), space, eps, relation, people)
     sizes = [math.prod(call.shape(names)) for names in call.chosen]
     checks.choice("through", through, ("auto", "direct", "table", "sparse"))
     if through == "table" and space.size > LARGEST_MARGIN:
@@ -296,7 +296,7 @@ def margins(
     places, inside = space.indices(columns if people is None else people.data)
     public = (inside.size if people is None else people.whose.people) if relation.size_is_public else None
     goal = public if fixed else None
-    way = _way(sizes, space.size, scale, public) if through == "auto" else through
+    way = _best_route(sizes, space.size, scale, public) if through == "auto" else through
     account = Account.open(f"margins ({way})", eps, adjacency=relation, entropy=entropy)
     if way == "direct":
         return account.release(*call.direct(places, inside, goal, account))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Mechanism
-from uptack.discrete.categories import stated, table_moves
+from uptack.discrete.categories import stated_unit, table_moves
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, check_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
@@ -165,14 +165,14 @@ def printed_cutoff(size: int, law: SkewedLaplace) -> int:
     return 1 if size == 1 else Real(lambda: ball(Fraction(law.up)) * ball(size).log()).floor() + 1
 
 
-def _distinct(count: int, below: int, entropy: Entropy) -> Integers:
+def _random_subset(count: int, below: int, entropy: Entropy) -> Integers:
     """A uniform random set of `count` distinct integers, in their order.
 
     Repeated draws are drawn again, so all sets of that size are equally likely. If more than half of all are wanted,
     the complement is drawn.
     """
     if 2 * count > below:
-        return np.setdiff1d(np.arange(below), _distinct(below - count, below, entropy))
+        return np.setdiff1d(np.arange(below), _random_subset(below - count, below, entropy))
     found = np.empty(0, np.int64)
     while found.size < count:
         found = np.union1d(found, entropy.integers(below, count - found.size))
@@ -202,7 +202,7 @@ class SparseCells(Mechanism[Cells, Cells]):
         noisy = counts + law.draw(cells.size, entropy)
         kept = noisy >= self.cutoff
         others = self.size - cells.size
-        rank = _distinct(binomial(others, law.exact_tail(self.cutoff), entropy), others, entropy)
+        rank = _random_subset(binomial(others, law.exact_tail(self.cutoff), entropy), others, entropy)
         empty = rank + np.searchsorted(cells - np.arange(cells.size), rank, side="right")
         found = np.concatenate((cells[kept], empty))
         values = np.concatenate((noisy[kept], self.cutoff + law.beyond(empty.size, entropy)))
@@ -215,7 +215,7 @@ class SparseCells(Mechanism[Cells, Cells]):
         return self.law.price(table_moves((cells.tolist(), counts), (others.tolist(), other_counts)))
 
 
-def _occupied(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, Integers]:
+def _occupied_cells(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, Integers]:
     """The occupied cells in their order, and their counts: of rows, or of units of people."""
     data = keys.data if isinstance(keys, Owned) else keys
     try:
@@ -288,14 +288,14 @@ def sparse_histogram(
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
-    unit = stated(keys.unit) if isinstance(keys, Owned) else ROW
+    unit = stated_unit(keys.unit) if isinstance(keys, Owned) else ROW
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else check_size("domain_size", domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)
     least = _check_cutoff(cutoff, rule, size, law, unit.step)
     name = f"sparse histogram ({rule} cutoff)"
     account = Account.open(name, eps, adjacency=relation, entropy=entropy)
-    cells, noisy = account.draw(SparseCells(loss.Pure(eps), law, size, least), _occupied(keys, size, domain))
+    cells, noisy = account.draw(SparseCells(loss.Pure(eps), law, size, least), _occupied_cells(keys, size, domain))
     guess = posterior_medians(noisy, least, law, size) if rule == "adaptive" else noisy
     kept = guess > 0
     value = SparseHistogram(cells[kept], in_steps(guess[kept], unit.step), size, domain)

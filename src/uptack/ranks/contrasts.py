@@ -34,7 +34,7 @@ from uptack.reach.l_statistics import quantile_rank
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import moments
 from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, level, read_question
-from uptack.statistics.frames import enough
+from uptack.statistics.frames import enough_rows
 from uptack.statistics.means import DOUBT, RECIPES, MeanInterval
 from uptack.statistics.quantile_intervals import HALF, IntervalRanks, PopulationInterval, confidence_of, end_around
 from uptack.statistics.statistic import HOW, inverse_draw
@@ -363,12 +363,12 @@ def mean_difference(
     contrast = read_contrast("mean difference", x, labels, groups, epsilon, options)
     question = contrast.question
     known, each = contrast.known, question.epsilon / 2 / question.rows
-    if known is not None and not enough(min(known), each):
-        advice = Advice(n=2 * (least_n(lambda size: enough(size, each)) or 1), other="groups with more rows")
+    if known is not None and not enough_rows(min(known), each):
+        advice = Advice(n=2 * (least_n(lambda size: enough_rows(size, each)) or 1), other="groups with more rows")
         return question.account.close(question.refuse(moments.HOW, advice))
     made, law = list[moments.Moments](), question.count
     for part, half in zip(contrast.groups, question.split(HALF, HALF), strict=True):
-        one, left = moments.framed(part.floats(), half, RECIPES)
+        one, left = moments.frame_moments(part.floats(), half, RECIPES)
         if isinstance(one, Outcome):
             return question.account.close(one)
         made.append(one)
@@ -378,7 +378,7 @@ def mean_difference(
     means = [one.frame.centre + one.frame.half * one.first for one in made]
     noise = WelchInterval(means[0] - means[1], MeanInterval(made[0]), MeanInterval(made[1]))
     names = (label(group) for group in contrast.samples.groups)
-    clipped = (f"Group {name}: {moments.clipping(one)}" for name, one in zip(names, made, strict=True))
+    clipped = (f"Group {name}: {moments.clipping_note(one)}" for name, one in zip(names, made, strict=True))
     endless = moments.open_ends(*(tail for one in made for tail in one.tails(DOUBT)))
     notes = (*contrast.notes, *clipped, *endless, *sampling_note(question.account), noise.sentence)
     return question.account.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))

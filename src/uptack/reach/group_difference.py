@@ -30,7 +30,7 @@ class Difference(IntervalByInterval):
     m: [a(r - m) - b(s + m), a(r + m) - b(s - m)].
 
     Ranks may be computed from the true sizes if these are secret: the score of a quantile still moves by at most
-    one where a row comes or goes (`uptack.statistics.statistic.measured`), and so does its interval.
+    one where a row comes or goes (`uptack.statistics.statistic.outcome`), and so does its interval.
 
     A difference of floats is rounded correctly, which keeps order; +inf less +inf counts as -inf in the lower end and
     as +inf in the upper one, which keeps it too. So the axioms hold for the floats.

@@ -51,7 +51,7 @@ from uptack.regression.block_fits import BEYOND
 from uptack.release import Advice, EachNoise
 from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
-from uptack.statistics.statistic import run
+from uptack.statistics.statistic import outcome_for_size
 from uptack.table.arguments import as_column
 from uptack.table.exact_sum import Floats
 
@@ -241,7 +241,7 @@ def _in_turn(estimates: Floats, question: Question) -> Outcome[Floats]:
     found: list[Outcome[float]] = []
     (m, p), median = estimates.shape, quantile_statistic(Fraction(1, 2))
     for column, part in zip(estimates.T, question.split(*[Fraction(1, p)] * p), strict=True):
-        one = run(median, as_column("estimates", np.ascontiguousarray(column)), m, part)
+        one = outcome_for_size(median, as_column("estimates", np.ascontiguousarray(column)), m, part)
         if one.value is None:  # what it says of n is about blocks
             rows = ((one.advice and one.advice.n) or m) * ROWS_PER_COEFFICIENT * p
             return Outcome.refusal(one.how, Advice(n=rows, other=one.advice.other if one.advice else ""))

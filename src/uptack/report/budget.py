@@ -27,7 +27,7 @@ from uptack.release import NoReply
 from uptack.report.category_card import CATEGORIES, OTHERS, TRUTH_VALUES
 from uptack.report.column import ColumnDraw, Part
 from uptack.report.number_card import DURATIONS, INTEGERS, LISTED_INTEGERS, NUMBERS, TIMES
-from uptack.report.section import SectionPlan, plan_section, registered
+from uptack.report.section import SectionPlan, plan_section, registered_sections
 from uptack.session import Request, Session
 from uptack.session.requests import Made
 from uptack.table.names import known
@@ -133,15 +133,15 @@ def divide(
     there are such, and the rest to tight composition. `options` are those of the sections.
     """
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
-    names, by_name = reported(session, columns, skip)
+    names, by_name = report_columns(session, columns, skip)
     parts = _parts(session, slack, names, shares or {}, plausible or {}, measures or {})
     sections = _sections(session, whole, options)
     left = Privacy(whole - sum(section.cost.exact_epsilon for section in sections), slack, session.adjacency)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
     losses, price = DrawLosses(session), Privacy(0, 0, session.adjacency)
-    chosen = _refused(session, select(parts, left.epsilon, left.delta, losses, rows))
+    chosen = _with_refusals(session, select(parts, left.epsilon, left.delta, losses, rows))
     if any(part.accepted for part in chosen):
-        chosen = _scaled(chosen, left, losses)
+        chosen = _with_units(chosen, left, losses)
         price = tight(losses.of_parts(chosen), slack, session.adjacency)
     return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows, by_name)
 
@@ -151,7 +151,7 @@ ROW_NUMBERS = ("id", "column_1", "unnamed: 0", "rownames", "row.names", "row_nam
 called column_1."""
 
 
-def reported(
+def report_columns(
     session: Session, columns: Sequence[str] | None, skip: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of a report, and those that only their names leave out: nothing else says what is a row number.
@@ -173,7 +173,7 @@ def reported(
 
 def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -> tuple[SectionPlan, ...]:
     """The sections whose options are set."""
-    declared = registered()
+    declared = registered_sections()
     for name in options:
         if name not in {section.option for section in declared}:
             raise TypeError(f"a report has no option {name!r}")
@@ -260,7 +260,7 @@ def select(parts: Sequence[Part], epsilon: float, delta: float, losses: DrawLoss
     return [replace(part, unit=Fraction(reached)) for part in taken]
 
 
-def _refused(session: Session, parts: Sequence[Part]) -> list[Part]:
+def _with_refusals(session: Session, parts: Sequence[Part]) -> list[Part]:
     """The parts without what public numbers refuse; a wrong request is an error here.
 
     A part with the requests of another one, which was refused nothing, is refused nothing either. But plausible values
@@ -279,7 +279,7 @@ def _refused(session: Session, parts: Sequence[Part]) -> list[Part]:
     return checked
 
 
-def _scaled(parts: list[Part], budget: Privacy, losses: DrawLosses) -> list[Part]:
+def _with_units(parts: list[Part], budget: Privacy, losses: DrawLosses) -> list[Part]:
     """The parts with the largest unit at which all their draws together are within the budget."""
     kinds = Counter(part.alike for part in parts)
     first = {part.alike: part for part in reversed(parts)}
@@ -335,7 +335,7 @@ def _total(division: Division, factor: Fraction) -> float:
     return _rounded_up(price.epsilon / division.column_share)
 
 
-def left_out(parts: Sequence[Part]) -> dict[str, list[str]]:
+def omitted_figures(parts: Sequence[Part]) -> dict[str, list[str]]:
     """The columns that each figure is left out of, since the budget does not carry it."""
     possible = {part.name: part.possible for part in parts}
     names = dict.fromkeys(figure.name for figure in FIGURES)
@@ -343,15 +343,15 @@ def left_out(parts: Sequence[Part]) -> dict[str, list[str]]:
     return {figure: columns for figure, columns in lacking.items() if columns}
 
 
-def carrying(division: Division) -> dict[str, float]:
+def sufficient_epsilons(division: Division) -> dict[str, float]:
     """For each figure that is left out somewhere, an ε of the whole report that carries it: by trying larger ones."""
-    waiting, enough = list(left_out(division.parts)), dict[str, float]()
+    waiting, enough = list(omitted_figures(division.parts)), dict[str, float]()
     bare, share = [replace(part, figures=(), refusals={}) for part in division.parts], division.column_share
     for step in range(1, 13):
         whole = _rounded_up(division.budget.epsilon * 1.4**step)  # to within 40%, up to 57 times the budget
         if not waiting or whole > LARGEST_ADVICE:
             break
-        still = left_out(select(bare, whole * share, division.budget.delta, division.losses, division.rows))
+        still = omitted_figures(select(bare, whole * share, division.budget.delta, division.losses, division.rows))
         enough |= {figure: whole for figure in waiting if figure not in still}
         waiting = [figure for figure in waiting if figure not in enough]
     return enough
@@ -361,7 +361,7 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
     """What a report leaves out, and what would help most where it answers little."""
     numeric = [part for part in division.parts if part.card.numeric]
     poor = [part for part in numeric if "quartiles" not in part.figures]
-    enough, lines = carrying(division), list[str]()
+    enough, lines = sufficient_epsilons(division), list[str]()
     if unanswered:
         lines.append(f"{unanswered} of {len(numeric)} numeric columns have no median.")
     elif poor:
@@ -371,9 +371,9 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         times = max(part.least_units(division.rows)[wanted] / float(part.unit) for part in numeric)
         if unanswered:
             whole = _total(division, Fraction(times)) if times > 1 else None
-        lines.append(_help(division, numeric, times, whole))
+        lines.append(_best_advice(division, numeric, times, whole))
     missing = []
-    for figure, names in left_out(division.parts).items():
+    for figure, names in omitted_figures(division.parts).items():
         every = len(names) == sum(figure in part.possible for part in division.parts)
         where = "" if every else f" of {len(names)} column{'s' if len(names) > 1 else ''}"
         needs = f" (needs ε ≈ {enough[figure]:g})" if figure in enough else ""
@@ -386,7 +386,7 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _help(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
+def _best_advice(division: Division, numeric: list[Part], times: float, enough: float | None) -> str:
     """More ε, or fewer columns: whichever the user can do. The columns lack so many times their ε.
 
     A plausible range is no way out: it makes answers more accurate, but the public numbers that decide on ⊥ are the

@@ -35,7 +35,7 @@ from uptack.session import Request
 from uptack.statistics.proportions import ProportionInterval
 
 
-def request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+def counts_request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     """How often the truth values occur, or the public categories, or whatever categories there are."""
     if part.kind == "boolean" or part.keys:
         keys = list(part.keys) or [False, True]
@@ -59,7 +59,7 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     return column if share is None else replace(column, figures=(counts, share))
 
 
-def present(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+def completeness_request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
     """The share of rows that have a value, or of people who have one."""
     return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
 
@@ -139,7 +139,7 @@ def share_line(figure: Figure) -> FigureLine:
 
 COUNTS = ColumnFigure("counts", 1, "counts", lambda rows: 0.0)
 PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
-PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), present)
+PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), completeness_request)
 
 _card = partial(Card, numeric=False, run=run, overview=lambda column: {}, details=details, view=view)
 
@@ -147,14 +147,14 @@ TRUTH_VALUES = _card(
     name="truth values",
     kinds=("boolean",),
     figures=(COUNTS, PRESENT),
-    draws=(ColumnDraw("counts", Fraction(1, 8), request), PRESENT_DRAW),
+    draws=(ColumnDraw("counts", Fraction(1, 8), counts_request), PRESENT_DRAW),
     skipped=lambda part: "",
 )
 CATEGORIES = _card(
     name="categories",
     kinds=("text", "any"),
     figures=(COUNTS, PRESENT),
-    draws=(ColumnDraw("counts", Fraction(1, 3), request), PRESENT_DRAW),
+    draws=(ColumnDraw("counts", Fraction(1, 3), counts_request), PRESENT_DRAW),
     skipped=needs_delta,
 )
 OTHERS = _card(

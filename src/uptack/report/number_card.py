@@ -216,8 +216,8 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
         else:
             draws[draw.label] = make(draw, released)
         if draw.label in ("quantiles", "tails"):
-            released = by_level(joint_levels(part), draws.get("quantiles"))
-            released = with_tails(released, by_level(LEVELS["tails"], draws.get("tails")))
+            released = quantiles_by_level(joint_levels(part), draws.get("quantiles"))
+            released = with_tails(released, quantiles_by_level(LEVELS["tails"], draws.get("tails")))
     figures = quantile_figures(part, released, draws) if "quantiles" in draws else []
     figures += [draws["mean"]] if "mean" in draws else []
     curve = density_curve(draws["density"], *visible_box(released)) if "density" in draws else None
@@ -232,7 +232,7 @@ def in_ticks(value: Any) -> float:
     return float(value if time is None else time.ticks)
 
 
-def by_level(levels: tuple[Fraction, ...], drawn: Figure | None) -> dict[Fraction, float]:
+def quantiles_by_level(levels: tuple[Fraction, ...], drawn: Figure | None) -> dict[Fraction, float]:
     """The released quantiles by their levels, times and durations in ticks; {} where there are none."""
     if drawn is None or drawn.value is None:
         return {}

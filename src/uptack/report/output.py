@@ -23,7 +23,7 @@ from uptack.labels import json_text, label, printable
 from uptack.privacy.guarantee import promise
 from uptack.report.category_card import bars
 from uptack.report.page import to_html
-from uptack.report.section import CsvTable, registered
+from uptack.report.section import CsvTable, registered_sections
 from uptack.report.text import charges, to_markdown
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ TABLES: dict[str, CsvTable] = {
 
 def tables() -> dict[str, CsvTable]:
     """The tables of a package, by the names of their files: what they hold, and the type of each field."""
-    return TABLES | {section.name: section.csv for section in registered()}
+    return TABLES | {section.name: section.csv for section in registered_sections()}
 
 
 def rows(name: str, profile: Profile) -> Iterable[Row]:
@@ -192,8 +192,10 @@ class Output:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() not in FORMATS:
-            raise InvalidArgument("output", "a file that ends in .html, .json, .md or .zip", repr(_brief(str(path))))
-        self._target = _resolved(self.path)
+            raise InvalidArgument(
+                "output", "a file that ends in .html, .json, .md or .zip", repr(_shortened(str(path)))
+            )
+        self._target = _target_file(self.path)
         try:
             self._handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=".uptack-")
         except OSError:
@@ -241,7 +243,7 @@ class Output:
             waiting.unlink(missing_ok=True)
 
 
-def _resolved(path: Path) -> Path:
+def _target_file(path: Path) -> Path:
     """The file that a path leads to: not a folder, and with a name that the system can keep."""
     try:
         target = path.resolve()
@@ -250,13 +252,13 @@ def _resolved(path: Path) -> Path:
         return target
     except (OSError, RuntimeError, ValueError):
         must = "a valid path of moderate length"
-        raise InvalidArgument("output", must, repr(_brief(str(path)))) from None
+        raise InvalidArgument("output", must, repr(_shortened(str(path)))) from None
     if not target.is_file():
         raise InvalidArgument("output", "a file, or a new one", repr(str(path)))
     return target
 
 
-def _brief(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= 80 else f"{text[:40]}…{text[-39:]}"
 
 

@@ -15,8 +15,8 @@ import uptack
 from uptack.labels import label, lines
 from uptack.privacy.guarantee import promise, short
 from uptack.report.pictures import powers
-from uptack.report.section import SectionAnswer, SectionTable, registered
-from uptack.report.text import bill_lines, charges, masthead, sentence, silent, summary
+from uptack.report.section import SectionAnswer, SectionTable, registered_sections
+from uptack.report.text import bill_lines, charges, masthead, sentence, summary, unanswered_columns
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 def template_text() -> str:
     """The template, with the styles and the parts of all sections."""
     text = resources.files("uptack.report").joinpath("template.html").read_text("utf-8")
-    parts = [f'{{% if shown.name == "{section.name}" %}}\n{section.html}{{% endif %}}\n' for section in registered()]
-    styles = [section.style for section in registered()]
+    parts = [
+        f'{{% if shown.name == "{section.name}" %}}\n{section.html}{{% endif %}}\n' for section in registered_sections()
+    ]
+    styles = [section.style for section in registered_sections()]
     return text.replace("{# styles of sections #}\n", "".join(styles)).replace("{# sections #}\n", "".join(parts))
 
 
@@ -81,14 +83,14 @@ def to_html(profile: Profile) -> str:
     notes = [counts.note for counts in counted if counts is not None]
     common = notes[0] if len(notes) > 1 and len(set(notes)) == 1 else ""
     cards = [one._replace(note=one.note.removeprefix(common).strip()) for one in cards]
-    answers = [profile.sections.get(section.name) for section in registered()]
+    answers = [profile.sections.get(section.name) for section in registered_sections()]
     return template(template_text()).render(
         profile=profile,
         cards=[one for one in cards if one.column.answered],
         common=common,
         levels=any(line.interval.endswith(" quantile") for one in cards for line in one.figures),
         ones=any(line.label == "share of 1" for one in cards for line in one.figures),
-        silent=silent(profile).items(),
+        silent=unanswered_columns(profile).items(),
         sections=[None if answer is None else SectionView.of(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),

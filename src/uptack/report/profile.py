@@ -29,7 +29,7 @@ from uptack.report.budget import Division, FigureAdvice, divide, hints
 from uptack.report.column import CONFIDENCE, ColumnDraw, ColumnProfile, Figure, Part, Quantiles
 from uptack.report.output import write
 from uptack.report.page import to_html
-from uptack.report.section import SectionAnswer, SectionPlan, registered
+from uptack.report.section import SectionAnswer, SectionPlan, registered_sections
 from uptack.report.text import to_markdown, to_text
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session import open as open_session
@@ -65,7 +65,7 @@ class Profile(Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON. A section that was not asked for is None."""
-        answers = {section.name: self.sections.get(section.name) for section in registered()}
+        answers = {section.name: self.sections.get(section.name) for section in registered_sections()}
         return {
             "table": self.title,
             "author": self.author,
@@ -168,7 +168,7 @@ def report(
     """
     choices: dict[str, Any] = {"columns": columns, "skip": skip, "shares": shares, "plausible": plausible}
     choices["measures"] = measures
-    choices |= {one.option: options.pop(one.option) for one in registered() if one.option in options}
+    choices |= {one.option: options.pop(one.option) for one in registered_sections() if one.option in options}
     check_options(options, of_session=isinstance(data, Session))
     session = data if isinstance(data, Session) else open_session(data, **options)
     if title is None and session.schema.title is None and isinstance(data, str | Path):
@@ -181,7 +181,7 @@ def check_options(options: Mapping[str, Any], *, of_session: bool) -> None:
     """Refuse options that neither a report nor `uptack.open` has, and for a session those of `uptack.open`."""
     opening = [*inspect.signature(open_session).parameters][1:]
     own = [name for name, one in inspect.signature(report).parameters.items() if one.kind is one.KEYWORD_ONLY]
-    own += [section.option for section in registered()]
+    own += [section.option for section in registered_sections()]
     for name in options:
         if name in opening and of_session:
             fix = f"Pass it where the session is opened: uptack.open(..., {name}=...)."

@@ -218,11 +218,11 @@ def register(section: Section) -> Section:
     return section
 
 
-def withdraw(section: Section) -> None:
+def unregister(section: Section) -> None:
     """Take a section out again, as tests do."""
     _DECLARED.pop(section.name, None)
 
 
-def registered() -> list[Section]:
+def registered_sections() -> list[Section]:
     """The sections in their order."""
     return sorted(_DECLARED.values(), key=lambda section: section.place)

@@ -62,7 +62,7 @@ def _lines(profile: Profile, style: TextStyle) -> list[str]:
     for column in profile.columns:
         if details := column.part.card.details(column, style, profile.unit):
             lines += [f"## {style.name(column.part.name)}", "", *details, ""]
-    if groups := silent(profile):
+    if groups := unanswered_columns(profile):
         names = {note: ", ".join(style.name(one.part.name) for one in those) for note, those in groups.items()}
         lines += ["## No answer", "", *(f"- ⊥ {of}: {style.prose(note)}" for note, of in names.items()), ""]
     for answer in profile.sections.values():
@@ -85,7 +85,7 @@ def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
     return [*markdown_table(["column", *heads], table), ""] if table else []
 
 
-def silent(profile: Profile) -> dict[str, list[ColumnProfile]]:
+def unanswered_columns(profile: Profile) -> dict[str, list[ColumnProfile]]:
     """The columns without an answer, together by what would help."""
     groups: dict[str, list[ColumnProfile]] = {}
     for column in profile.columns:

@@ -52,9 +52,9 @@ class AnswerView:
 
 def view(made: Any, title: str) -> AnswerView:
     """The view of an answer; `title` is the request in words."""
-    made = drawn(made)
+    made = as_curve(made)
     report, rows = isinstance(made, StoredReport), hasattr(getattr(made, "value", None), "to_arrow")
-    table, beside = apart(synthetic_table(made.value) if rows else made.table())
+    table, beside = split_notes(synthetic_table(made.value) if rows else made.table())
     counted = (str(made.rows),) if getattr(made, "rows", None) is not None else ()
     said = (*beside, *getattr(made, "notes", ()), *counted)
     notes = tuple(made.value.summary().splitlines()) if rows else (made.reason,) if isinstance(made, NoReply) else said
@@ -70,12 +70,12 @@ def view(made: Any, title: str) -> AnswerView:
     )
 
 
-def apart(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
+def split_notes(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
     """A table without its column of notes, and each note once with the lines that it is about.
 
     >>> lines = ("a", "1", ""), ("b", "⊥", "too few"), ("c", "⊥", "too few")
     >>> table = FigureTable("", ("group", "value", "note"), lines)
-    >>> apart(table)[0].lines, apart(table)[1]
+    >>> split_notes(table)[0].lines, split_notes(table)[1]
     ((('a', '1'), ('b', '⊥'), ('c', '⊥')), ('For b, c: too few',))
     """
     if "value" not in table.head or table.head[-1] != "note":
@@ -91,7 +91,7 @@ def apart(table: FigureTable) -> tuple[FigureTable, tuple[str, ...]]:
     return replace(table, head=table.head[:-1], lines=tuple(line[:-1] for line in table.lines)), notes
 
 
-def drawn(made: Any) -> Any:
+def as_curve(made: Any) -> Any:
     """A released series of one column as the curve that it is; other answers unchanged."""
     value = getattr(made, "value", None)
     if isinstance(value, FourierDensity) and value.dimension == 1:
@@ -157,7 +157,7 @@ APART = ("value", "low", "high", "epsilon", "delta", "note", "standard_error")
 
 def as_csv(made: Any) -> str:
     """All lines of an answer, or all synthetic rows, as CSV. Texts that a spreadsheet would run are quoted for it."""
-    made = drawn(made)
+    made = as_curve(made)
     rows = hasattr(getattr(made, "value", None), "to_arrow")
     held: Mapping[str, Sequence[Any]] = made.value.to_arrow().to_pydict() if rows else as_columns(made.records())
     written = io.StringIO()

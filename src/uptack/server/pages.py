@@ -101,7 +101,7 @@ def render(name: str, visit: Visit | None, status: int = 200, **context: Any) ->
     return HTMLResponse(page, status)
 
 
-def described(error: UptackError) -> tuple[int, str]:
+def error_status(error: UptackError) -> tuple[int, str]:
     """The status and the text of an error: those of the API."""
     reply = as_error(error)
     text = str(json.loads(bytes(reply.body))["error"]["message"]).replace("pass delta=1e-6", "enter a δ such as 1e-6")
@@ -116,7 +116,7 @@ def address(request: HttpRequest) -> str:
     return base.replace("http://", "https://", 1) if behind_tls else base
 
 
-def to(path: str) -> Response:
+def redirect(path: str) -> Response:
     """A redirect after a form."""
     return RedirectResponse(path, 303)
 
@@ -136,9 +136,9 @@ def add_pages(
                 try:
                     return await handler(request, **parts)
                 except UptackError as error:
-                    status, text = described(error)
+                    status, text = error_status(error)
                     if status == 401:
-                        return to("/sign-in")
+                        return redirect("/sign-in")
                     reply = render("error", known_visit(request), status, message=text)
                     if status in (429, 503):
                         reply.headers["Retry-After"] = "1"
@@ -169,7 +169,7 @@ def add_pages(
 
     @page("GET", "/")
     async def start(request: HttpRequest) -> Response:
-        return to("/datasets" if known_visit(request) is not None else "/sign-in")
+        return redirect("/datasets" if known_visit(request) is not None else "/sign-in")
 
     @page("GET", "/sign-in")
     async def sign_in(request: HttpRequest) -> Response:
@@ -193,7 +193,7 @@ def add_pages(
             text = "This token or link is not valid: it may be mistyped, expired, revoked or used up."
             return render("sign_in", None, 401, error=text, token="")
         cookie, caller = made
-        reply = to("/curator" if caller.role == "curator" else "/datasets")
+        reply = redirect("/curator" if caller.role == "curator" else "/datasets")
         access.set_cookie(request, reply, cookie)
         return reply
 
@@ -204,7 +204,7 @@ def add_pages(
     async def sign_out(request: HttpRequest) -> Response:
         await form_of(request)
         await run_in_threadpool(access.leave, request)
-        reply = to("/sign-in")
+        reply = redirect("/sign-in")
         reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return reply
 
@@ -260,12 +260,12 @@ def add_pages(
         planned: dict[str, Any] = {"plan": None, "example": None, "filled": False}
         fresh = "epsilon" not in typed
         typed = {**first_values(face, question), **typed} if fresh else typed
-        status, text = (200, "") if error is None else described(error)
+        status, text = (200, "") if error is None else error_status(error)
         if not fresh:
             try:
                 planned, typed = with_delta(visit.caller, face, question, typed, top)
             except UptackError as wrong:
-                status, text = (status, text) if error is not None else described(wrong)
+                status, text = (status, text) if error is not None else error_status(wrong)
         return render(
             "ask", visit, status, face=face, question=question, error=text, top=top, **planned,
             columns=question.columns(session, typed), fields=question.fields(session, typed, more=False),
@@ -348,8 +348,8 @@ def add_pages(
             typed = {"epsilon": [""], **typed}
             return await previews(visit.caller, ask_page, visit, dataset, statistic, typed, error)
         if isinstance(made, NoReply):  # for free: the plan says so
-            return to(f"/datasets/{dataset}/ask/{statistic}?{urlencode(typed, doseq=True)}")
-        return to(f"/releases/{made.id}")
+            return redirect(f"/datasets/{dataset}/ask/{statistic}?{urlencode(typed, doseq=True)}")
+        return redirect(f"/releases/{made.id}")
 
     @page("GET", "/releases")
     async def my_releases(request: HttpRequest) -> Response:
@@ -421,7 +421,7 @@ def add_pages(
         seen = [name for name in service.datasets if caller.sees(name)]
         found = service.store.listed(datasets=caller.datasets)
         waiting = service.store.listed(state="waiting", datasets=caller.datasets)
-        status, text = (200, "") if error is None else described(error)
+        status, text = (200, "") if error is None else error_status(error)
         held = {name: values[0] for name, values in (typed or {}).items() if values}
         return render(
             "curator", visit, status, error=text, issued=issued, typed=held, waiting=waiting, releases=found,
@@ -444,7 +444,7 @@ def add_pages(
                     await run_in_threadpool(lambda: act(visit, fields, **parts))
                 except UptackError as error:
                     return await run_in_threadpool(curator_page, visit, fields, error)
-                return to("/curator")
+                return redirect("/curator")
 
             return page("POST", path)(handler)
 

@@ -33,7 +33,7 @@ from uptack.table.values.kinds import LARGEST
 from uptack.table.values.times import UNITS, Form, ParsedTime, parse_time
 
 
-def named_duration(step: Any) -> Any:
+def duration_of_word(step: Any) -> Any:
     """A step, as a duration if it is the name of one, such as "day"."""
     return timedelta(microseconds=UNITS[step]) if isinstance(step, str) and step in UNITS else step
 
@@ -308,7 +308,7 @@ def missing_value(value: object) -> float | str | None:
     return float(number)
 
 
-def resolved(name: str, value: object, share: Fraction) -> None:
+def check_share(name: str, value: object, share: Fraction) -> None:
     """Refuse a share of rows that is too small for any table."""
     if share < LEAST_SHARE:
         must = f"a share that leaves at least {float(LEAST_SHARE)} of the rows on each side"
@@ -318,7 +318,7 @@ def resolved(name: str, value: object, share: Fraction) -> None:
 def level(name: str, value: object) -> Fraction:
     """The level of a quantile."""
     p = checks.inside_unit(name, value)
-    resolved(name, value, min(p, 1 - p))
+    check_share(name, value, min(p, 1 - p))
     return p
 
 
@@ -407,7 +407,7 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
             fix = "Only method='inverse' can use a guess."
             raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
     if granularity is not None:
-        step = checks.positive("granularity", in_ticks(named_duration(granularity)))
+        step = checks.positive("granularity", in_ticks(duration_of_word(granularity)))
         if not Fraction(1, 10**75) <= step <= 10**75:  # beyond, lattices hold no multiples of it, or only those
             fix = "Leave it out, or change the unit of x."
             raise InvalidArgument("granularity", "a number from 1e-75 to 1e+75", checks.describe(granularity), fix)
@@ -418,7 +418,7 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
     account = Account.open(name, epsilon, **promised)
     missing = options.get("missing", "error")
     replacement = missing_value(missing)
-    times = [] if granularity is None else [("granularity", parse_time(named_duration(granularity)))]
+    times = [] if granularity is None else [("granularity", parse_time(duration_of_word(granularity)))]
     times += [] if guess is None else [("plausible", parse_time(end)) for end in guess]
     times += [] if isinstance(missing, str) and missing in WORDS else [("missing", parse_time(missing))]
     return Question(account, method, step, replacement, plausible=plausible, time_options=tuple(times))

@@ -93,7 +93,9 @@ class RunningNoise:
 
     def within(self, z: int) -> float:
         """P(no running count is off by more than z)."""
-        return _stays(self.lower, self.block, self.scale, z) * _stays(self.upper, self.block, self.scale, z)
+        return _chance_within(self.lower, self.block, self.scale, z) * _chance_within(
+            self.upper, self.block, self.scale, z
+        )
 
     def parts(self, bins: Integers) -> list[Integers]:
         """All that is counted, of both sides: whole blocks, and the single bins that are not the last of one."""
@@ -129,7 +131,7 @@ def error_bound(noise: RunningNoise, failure: Fraction) -> int:
     return least(lambda z: z >= 0 and 1 - noise.within(z) <= allowed)
 
 
-def _stays(bins: int, block: int, scale: Fraction, z: int) -> float:
+def _chance_within(bins: int, block: int, scale: Fraction, z: int) -> float:
     """The chance that all errors of one side stay within ±z."""
     law = np.zeros(2 * z + 1)
     law[z] = 1.0
@@ -353,10 +355,10 @@ def ecdf(
     n, question = public_size(data.count(), question)
     for_knots, for_counts = question.split(HALF, HALF)
     counts = KNOTS if count is None else (count,)
-    moved = _moved(question)
+    moved = _bins_moved(question)
 
     def fits(size: int, knots: int) -> bool:
-        return quantile_trees.planned(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
+        return quantile_trees.plan_tree(size, _ranks(size, knots), for_knots.epsilon, question.rows) is not None
 
     def wide(knots: int) -> float:
         """About the width of the band in rows, without its part for sampling."""
@@ -369,14 +371,14 @@ def ecdf(
     assert drawn is not None, "the same public rule as above"
     edges = np.unique(drawn)
     noise = RunningNoise.of(edges.size + 1, for_counts.epsilon, moved)
-    bins = np.array(data.sum(functools.partial(_between, knots=edges.tolist())), np.int64)
+    bins = np.array(data.sum(functools.partial(_counts_between, knots=edges.tolist())), np.int64)
     low, high = for_counts.account.draw(RunningCounts(loss.Pure(for_counts.epsilon), noise), bins)
     step = None if question.granularity is None else float(question.granularity)
     up_to = np.concatenate((low, n - high[::-1])).astype(np.float64)  # counted from the nearer end, with noise
     return question.account.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
 
 
-def _moved(question: Question) -> int:
+def _bins_moved(question: Question) -> int:
     """The number of bins that one person can change by 1: a replaced row leaves one bin and enters another."""
     return question.rows * question.adjacency.moves_per_row
 
@@ -386,7 +388,7 @@ def _ranks(n: int, count: int) -> list[int]:
     return sorted({quantile_rank(Fraction(j, count + 1), max(n, 1)) for j in range(1, count + 1)})
 
 
-def _between(x: Floats, knots: Sequence[float]) -> list[int]:
+def _counts_between(x: Floats, knots: Sequence[float]) -> list[int]:
     """How many rows lie up to the first knot, above it and up to the second, and so on; above the last."""
     counts: list[int] = np.bincount(np.searchsorted(np.array(knots), x, side="left"), minlength=len(knots) + 1).tolist()
     return counts

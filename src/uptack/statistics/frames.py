@@ -209,14 +209,14 @@ def _edge(i: int, j: int) -> float:
 def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
     """All cells of a score below T, and the weight of the rest."""
     keys, weights, scores = list[Cell](), list[Fraction](), list[int]()
-    for cell, score in _scored(tails, n, left_out):
+    for cell, score in _cell_scores(tails, n, left_out):
         keys.append(cell)
         weights.append(cell_weight(*cell))
         scores.append(score)
     return WeightedCandidates(keys, weights, np.array(scores, np.int64), 1 - sum(weights, Fraction(0)), left_out)
 
 
-def _scored(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, int]]:
+def _cell_scores(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, int]]:
     """From the widest cells down. A cell lies in one of twice its width, so where none is left there are no more."""
     least, most = EXPONENTS
 
@@ -269,7 +269,7 @@ def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) 
 # ----------------------------------------------------------------------------------------------------------- frames
 
 
-def enough(n: int, epsilon: Fraction) -> bool:
+def enough_rows(n: int, epsilon: Fraction) -> bool:
     """Whether n rows are enough to find an anchor, by its ε·T: public."""
     plan = FramePlan.of(n, epsilon)
     return plan.anchor * plan.per_row * plan.left_out >= LEAST_NATS
@@ -285,9 +285,9 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
     """Advice: more rows, if they make the anchor surer; else another statistic."""
     each = question.epsilon / question.rows
     if not looked:
-        times = next((k for k in range(2, MOST_TIMES) if enough(n, each * k / 2)), None)
+        times = next((k for k in range(2, MOST_TIMES) if enough_rows(n, each * k / 2)), None)
         more = None if times is None else float(question.account.promised * times / 2)
-        return Advice(n=least_n(lambda size: enough(size, each)), epsilon=more)
+        return Advice(n=least_n(lambda size: enough_rows(size, each)), epsilon=more)
 
     def surest(size: int) -> bool:  # more rows would make the anchor no surer
         plan = FramePlan.of(size, each)
@@ -297,7 +297,7 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
     return Advice(n=None if n >= sure else sure, other=OTHER)  # n is public, or a noisy one that was released
 
 
-def drawn_frame(
+def draw_frame(
     tails: Tails, n: int, plan: FramePlan, power: int, anchor: Question, rest: Question
 ) -> ColumnFrame | None:
     """The anchor and then the sides; None for ⊥. What is spent is written down."""

@@ -24,7 +24,7 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Question, column, read_question
-from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping, framed, open_ends
+from uptack.statistics.moments import HOW, ONE, MomentRecipe, Moments, clipping_note, frame_moments, open_ends
 from uptack.statistics.statistic import Functional, Statistic
 from uptack.table.protocol import Column
 from uptack.table.reads import COLUMN, MOMENTS
@@ -122,13 +122,13 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     (True, True)
     """
     data, question = column(x, read_question("mean", epsilon, options), floats=True, times="place")
-    made, question = framed(data, question, RECIPES)
+    made, question = frame_moments(data, question, RECIPES)
     if isinstance(made, Outcome):
         return question.account.close(made)
     value = made.frame.centre + made.frame.half * made.first
     noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
     endless = () if noise is None else open_ends(*made.tails(DOUBT))
-    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made), *endless)))
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping_note(made), *endless)))
 
 
 @release(reads=COLUMN, by=per_group, page="mean", people="each")
@@ -153,11 +153,11 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     (True, True)
     """
     data, question = column(x, read_question("sum", epsilon, options), floats=True)
-    made, question = framed(data, question, RECIPES, counted=True)
+    made, question = frame_moments(data, question, RECIPES, counted=True)
     if isinstance(made, Outcome):
         return question.account.close(made)
     value = made.frame.centre * made.total + made.frame.half * made.added
-    notes = (clipping(made), *open_ends(*made.tails(DOUBT)))
+    notes = (clipping_note(made), *open_ends(*made.tails(DOUBT)))
     return question.account.close(Outcome(value, HOW, SumInterval(made, made.rows), notes=notes))
 
 
@@ -184,14 +184,14 @@ def powers(x: Floats, low: float, high: float, centre: float, reach: float) -> F
     return share
 
 
-def added(shares: Floats) -> list[int]:
+def integer_sum(shares: Floats) -> list[int]:
     """Σ⌊2^24·share⌋, each from 0 to 2^24."""
     return [int(np.floor(np.minimum(shares, 1.0) * ONE).astype(np.int64).sum())]
 
 
 def fourth_powers(x: Floats, low: float, high: float, centre: float, reach: float) -> list[int]:
     """Σ⌊2^24·share⌋ of the fourth powers of rows."""
-    return added(powers(x, low, high, centre, reach))
+    return integer_sum(powers(x, low, high, centre, reach))
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class VarianceInterval:
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
-def _fourth(data: Column, made: Moments, question: Question) -> float:
+def _fourth_moment(data: Column, made: Moments, question: Question) -> float:
     """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
     frame = made.frame
     far = 1 + abs(made.first)
@@ -236,19 +236,19 @@ def _fourth(data: Column, made: Moments, question: Question) -> float:
     place: dict[str, Any] = {"low": frame.low, "high": frame.high}
     place |= {"centre": frame.centre + frame.half * made.first, "reach": frame.half * far}
     if data.unit.weighted:
-        exact = added(data.person_means(partial(powers, **place)))
+        exact = integer_sum(data.person_means(partial(powers, **place)))
     else:
         exact = data.sum(partial(fourth_powers, **place))
     (noisy,) = noisy_sums(exact, law, question.account)
     return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
 
 
-def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
+def _variance(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
     data, question = column(x, read_question(name, epsilon, options), floats=True, times="spread" if root else "")
-    made, _ = framed(data, question.part(1 - FOURTH), VARIANCE_RECIPES)
+    made, _ = frame_moments(data, question.part(1 - FOURTH), VARIANCE_RECIPES)
     if isinstance(made, Outcome):
         return question.account.close(made)
-    fourth = _fourth(data, made, question.part(FOURTH))
+    fourth = _fourth_moment(data, made, question.part(FOURTH))
     variance = made.frame.half**2 * made.variance
     noise = None if question.capped else VarianceInterval(made, variance, fourth, root)
     value = math.sqrt(variance) if root else variance
@@ -257,7 +257,7 @@ def _measured(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
         if noise is None
         else open_ends(*made.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
     )
-    return question.account.close(Outcome(value, HOW, noise, notes=(clipping(made), *endless)))
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping_note(made), *endless)))
 
 
 @release(reads=COLUMN, by=per_group, people=True)
@@ -283,7 +283,7 @@ def variance(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Re
     >>> bool(low < 9 < high), bool(abs(result.value - 9) < 0.5)
     (True, True)
     """
-    return _measured("variance", x, epsilon, options, root=False)
+    return _variance("variance", x, epsilon, options, root=False)
 
 
 @release(reads=MOMENTS, by=per_group, page="variance", people=True)
@@ -292,4 +292,4 @@ def std(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
 
     **Theorem.** ε-differentially private: it is the square root of a private `variance`.
     """
-    return _measured("standard deviation", x, epsilon, options, root=True)
+    return _variance("standard deviation", x, epsilon, options, root=True)

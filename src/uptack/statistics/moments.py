@@ -41,7 +41,7 @@ from uptack.mechanisms.additive_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.reach.protocol import Floats
 from uptack.statistics.column_options import Question, public_size
-from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, drawn_frame, enough, refusal, tails_of
+from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, draw_frame, enough_rows, refusal, tails_of
 from uptack.table.protocol import Column
 
 BITS = 24
@@ -72,7 +72,7 @@ def in_frame(x: Floats, frame: ColumnFrame) -> Floats:
     return u
 
 
-def _added(x: Floats, frame: ColumnFrame, power: int, tie: float) -> list[int]:
+def _batch_sums(x: Floats, frame: ColumnFrame, power: int, tie: float) -> list[int]:
     """ΣA, ΣQ, the number of rows, how many are inside, and how many of these equal a number."""
     a, q = whole_numbers(in_frame(x, frame), power)
     inside = (x >= frame.low) & (x <= frame.high)
@@ -82,7 +82,7 @@ def _added(x: Floats, frame: ColumnFrame, power: int, tie: float) -> list[int]:
 
 @dataclass(frozen=True)
 class FrameSums:
-    """Exact sums of a column over a frame. `shown` is what the check compares: see `shown_rows`."""
+    """Exact sums of a column over a frame. `shown` is what the check compares: see `checked_rows`."""
 
     first: int
     second: int
@@ -90,7 +90,7 @@ class FrameSums:
     shown: int
 
 
-def shown_rows(rows: int, inside: int, tied: int, rank: int, spare: int) -> int:
+def checked_rows(rows: int, inside: int, tied: int, rank: int, spare: int) -> int:
     """min(V, rank - outside, inside - rank + 1, spare - outside), V the fewest rows inside beside those of one value.
 
     `tied` are the rows inside that have the value of the order statistic of this public rank. **Theorem.** It moves by
@@ -112,8 +112,8 @@ def exact_sums(
     of rank ⌊(n + 1)/2⌋. For people V is counted for all values.
     """
     if not data.unit.weighted:
-        first, second, rows, inside, tied = data.sum(partial(_added, frame=frame, power=power, tie=centre))
-        return FrameSums(int(first), int(second), int(rows), shown_rows(rows, inside, tied, (n + 1) // 2, spare))
+        first, second, rows, inside, tied = data.sum(partial(_batch_sums, frame=frame, power=power, tie=centre))
+        return FrameSums(int(first), int(second), int(rows), checked_rows(rows, inside, tied, (n + 1) // 2, spare))
     a, q = whole_numbers(data.person_means(partial(in_frame, frame=frame)), power)
     if of_rows:
         most = 1 << (BITS + power)
@@ -226,7 +226,7 @@ def count_weight(frame: ColumnFrame, kappa: int) -> int:
     return math.ceil(min(max(best, 2.0**-8), COUNTED) * ONE)
 
 
-def framed(
+def frame_moments(
     data: Column, question: Question, recipes: tuple[MomentRecipe, MomentRecipe], counted: bool = False
 ) -> tuple[Moments | Outcome[Any], Question]:
     """The frame, the check and the sums of a column, or ⊥; and what is left of the question.
@@ -237,7 +237,7 @@ def framed(
     """
     n, question = public_size(data.count(), question)
     question = question.worth(min(question.epsilon, Fraction(MOST_PER_ROW * question.rows)), question.delta)
-    if not enough(n, question.epsilon / question.rows):
+    if not enough_rows(n, question.epsilon / question.rows):
         return question.refuse(HOW, refusal(n, question, looked=False)), question
     recipe = recipes[0] if question.adjacency.size_is_public else recipes[1]
     plan = FramePlan.of(n, question.epsilon / question.rows)
@@ -253,7 +253,7 @@ def framed(
 
     noise(COUNTED * ONE)  # refuses a tiny ε before any row is read
     tails = tails_of(data, n, plan)
-    frame = drawn_frame(tails, n, plan, recipe.width, anchor, sides)
+    frame = draw_frame(tails, n, plan, recipe.width, anchor, sides)
     if frame is None:
         return refuse()
     clipped, doubt = 2 * recipe.width * question.rows / float(sides.epsilon), check.rows / float(check.epsilon)
@@ -288,7 +288,7 @@ def framed(
     return made, question
 
 
-def clipping(made: Moments) -> str:
+def clipping_note(made: Moments) -> str:
     """A note on clipped values, from public numbers."""
     ends, unseen = number(round(made.clipped / 2)), number(float(f"{made.unseen:.2g}"))
     clipped = f"Values outside a privately chosen range were clipped to it (about {ends} rows at each end)."

@@ -26,8 +26,8 @@ from uptack.reach.l_statistics import quantile_rank, spread_ranks
 from uptack.reach.median_deviation import MedianDeviation
 from uptack.registry import release
 from uptack.release import NoReply, Release
-from uptack.statistics.column_options import Options, level, resolved
-from uptack.statistics.statistic import Functional, Statistic, one_draw, ranks, released
+from uptack.statistics.column_options import Options, check_share, level
+from uptack.statistics.statistic import Functional, Statistic, one_draw, ranks, release_statistic
 from uptack.table.reads import MOMENTS
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
@@ -41,7 +41,7 @@ def _cut(value: Rational) -> Fraction:
     if not 0 < cut < HALF:
         fix = "It is the share of rows taken off at each end; for no cut at all use mean."
         raise InvalidArgument("cut", "a number strictly between 0 and 1/2", checks.describe(value), fix)
-    resolved("cut", value, min(2 * cut, 1 - 2 * cut) / 2)
+    check_share("cut", value, min(2 * cut, 1 - 2 * cut) / 2)
     return cut
 
 
@@ -74,7 +74,7 @@ def trimmed_mean(
     >>> trimmed_mean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     5001.1...
     """
-    return released(_trimmed(cut), x, epsilon, options)
+    return release_statistic(_trimmed(cut), x, epsilon, options)
 
 
 def _winsorized(cut: Rational = 0.1) -> Statistic:
@@ -97,7 +97,7 @@ def winsorized_mean(
 
     **Theorem.** As for `trimmed_mean`; `"dwork-lei"` uses the grids of the papers' S and M.
     """
-    return released(_winsorized(cut), x, epsilon, options)
+    return release_statistic(_winsorized(cut), x, epsilon, options)
 
 
 def _midhinge() -> Statistic:
@@ -118,7 +118,7 @@ def midhinge(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Releas
     >>> midhinge(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     500...
     """
-    return released(_midhinge(), x, epsilon, options)
+    return release_statistic(_midhinge(), x, epsilon, options)
 
 
 def _trimean() -> Statistic:
@@ -139,7 +139,7 @@ def trimean(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release
     >>> trimean(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     500...
     """
-    return released(_trimean(), x, epsilon, options)
+    return release_statistic(_trimean(), x, epsilon, options)
 
 
 # -------------------------------------------------------------------------------------------------------------- scales
@@ -199,7 +199,7 @@ def interquantile_range(
     **Theorem.** ε-differentially private for `method="inverse"`. `"ptr"` works on the logarithm with the ratio of the
     reach's ends, and `"dwork-lei"` is the papers' S with two shifted grids; both are (ε, δ)-differentially private.
     """
-    return released(_between(low, high), x, epsilon, options)
+    return release_statistic(_between(low, high), x, epsilon, options)
 
 
 @order_statistic(statistic=partial(range_between, QUARTER, 1 - QUARTER), people=True)
@@ -212,7 +212,7 @@ def iqr(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[flo
     >>> iqr(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     5001.0
     """
-    return released(range_between(QUARTER, 1 - QUARTER), x, epsilon, options)
+    return release_statistic(range_between(QUARTER, 1 - QUARTER), x, epsilon, options)
 
 
 def _deviation() -> Statistic:
@@ -241,4 +241,4 @@ def mad(x: Any, *, epsilon: Rational, **options: Unpack[Options]) -> Release[flo
     >>> mad(range(10_001), epsilon=1, entropy=SeededEntropy(4)).value
     250...
     """
-    return released(_deviation(), x, epsilon, options)
+    return release_statistic(_deviation(), x, epsilon, options)

@@ -86,8 +86,8 @@ class ProportionInterval:
         if self.secret:
             return self._around_secret(value, failing)
         side = float(failing / 2)
-        low = _crossing(lambda p: self._at_least(self.true, p) > side) if self.rows else 0.0
-        high = 1 - _crossing(lambda p: self._at_least(self.rows - self.true, p) > side) if self.rows else 1.0
+        low = _least_share(lambda p: self._at_least(self.true, p) > side) if self.rows else 0.0
+        high = 1 - _least_share(lambda p: self._at_least(self.rows - self.true, p) > side) if self.rows else 1.0
         return min(low, float(value)), max(high, float(value))
 
     def _around_secret(self, value: Any, failing: Fraction) -> tuple[float, float]:
@@ -101,11 +101,11 @@ class ProportionInterval:
         g = self.each
         hits, rest = max(true, 0) // g, -(-max(others, 0) // g) + (g > 1)
         factor, starts = (1.0 if g == 1 else math.e), np.array([hits])
-        return _crossing(lambda p: factor * float(binomial_tails(starts, hits + rest, p)[0]) > side) if hits else 0.0
+        return _least_share(lambda p: factor * float(binomial_tails(starts, hits + rest, p)[0]) > side) if hits else 0.0
 
     def _at_least(self, y: int, p: float) -> float:
         """P(B + Z ≥ y). The noise is symmetric, so the other tail is that of n - B with 1 - p."""
-        z, chances = _noise(self.law)
+        z, chances = _noise_law(self.law)
         beyond = binomial_tails((y - z) // self.each, -(-self.rows // self.each), p)
         beyond = beyond if self.each == 1 else np.minimum(math.e * beyond, 1.0)
         return float((chances * beyond).sum()) + TAIL_ERROR
@@ -133,7 +133,7 @@ def binomial_tails(starts: NDArray[np.int64], n: int, p: float) -> NDArray[np.fl
 
 
 @lru_cache(maxsize=32)
-def _noise(law: IntegerLaplace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _noise_law(law: IntegerLaplace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Values of the noise and their chances, but for `TAIL_ERROR`. Where there are very many, each stands for all from
     the one before it on: the larger noise makes P(B + Z ≥ y) larger, and an interval wider.
     """
@@ -147,7 +147,7 @@ def _noise(law: IntegerLaplace) -> tuple[NDArray[np.int64], NDArray[np.float64]]
     return ends[1:], np.diff(up_to)
 
 
-def _crossing(holds: Callable[[float], bool]) -> float:
+def _least_share(holds: Callable[[float], bool]) -> float:
     """The largest p known not to fulfil a condition that larger ones do; 0 where all do."""
     low, high = 0.0, 1.0
     if holds(low):
@@ -158,7 +158,7 @@ def _crossing(holds: Callable[[float], bool]) -> float:
     return low
 
 
-def _within(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
+def _error_bound(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     """How far off, with 95% confidence, where the number of rows is public."""
     if secret_size(given, cost) or not rows:
         return ""
@@ -193,7 +193,11 @@ def indicator(x: Any, equals: Any, above: Any) -> Column:
 
 
 @release(
-    reads=SHARES, by=per_group, plan=_within, people="share", examples=({"above": 0}, {"equals": 1, "missing": "drop"})
+    reads=SHARES,
+    by=per_group,
+    plan=_error_bound,
+    people="share",
+    examples=({"above": 0}, {"equals": 1, "missing": "drop"}),
 )
 def proportion(
     x: Any, *, epsilon: Rational, equals: Any = None, above: Any = None, **options: Unpack[MeanOptions]
@@ -249,7 +253,7 @@ def _noisy_share(
     return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))
 
 
-@release(reads=SHARES, by=per_group, plan=_within, people="share", page="proportion", missing=None)
+@release(reads=SHARES, by=per_group, plan=_error_bound, people="share", page="proportion", missing=None)
 def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) -> Release[float] | NoReply:
     """The proportion of rows that have a value, in a column of any type, with an interval for the population.
 
@@ -272,13 +276,13 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) 
     unit = data.table.unit if own is None else PrivacyUnit(data.table.unit.ids, "any", 1)
     there = base.floats() if base.kind in NUMERIC and base.kind != "any" else base
     question.account.begin()
-    (present,) = base.table.weighted(unit).cells([there], _present, 1)
+    (present,) = base.table.weighted(unit).cells([there], _missing_codes, 1)
     public = question.adjacency.size_is_public
     whole = base.table.size if public else base.table.trues(None)
     return _noisy_share(int(present), whole * unit.most - int(present), not public, whole, unit.most, question)
 
 
-def _present(values: Field | Floats) -> Integers:
+def _missing_codes(values: Field | Floats) -> Integers:
     """0 for rows that have a value, and -1 for those that have none."""
     if not isinstance(values, Field):
         missing: Any = np.isnan(values)

@@ -38,7 +38,7 @@ from uptack.statistics.column_options import (
     read_question,
     size_bounds,
 )
-from uptack.statistics.statistic import HOW, RARE, interval_follows, saturated, secret_size
+from uptack.statistics.statistic import HOW, RARE, interval_follows, secret_size, useful_steps
 from uptack.table.protocol import Column
 from uptack.table.reads import MOMENTS
 from uptack.table.values.times import parse_time
@@ -132,10 +132,10 @@ class IntervalRanks:
     of the true n, with ⊥ as a candidate of κ = min(L(n) - 1, n - H(n)), are as private as ends at public ranks, and
     miss l(n) and u(n), not being ⊥, with a chance of α/10 each. *Proof.* Binomial(n + 1, p) is Binomial(n, p) or one
     more, so l and u rise by 0 or 1 with n. So do l - K, ⌈l/2⌉, u + K and n - ⌊(n - u)/2⌋, and therefore L and H, and
-    κ moves by at most 1. That is what `uptack.statistics.statistic.measured` asks of ranks. An end is within
+    κ moves by at most 1. That is what `uptack.statistics.statistic.outcome` asks of ranks. An end is within
     min(κ, K) steps of its rank but for α/10. If L = l - K, then L + K = l. Otherwise κ < L = ⌈l/2⌉ and L + κ ≤ l. The
-    same holds for u. ∎ The binomial law is compared with q exactly (`exceeds`): a rank that rounding puts off by one
-    would move by two.
+    same holds for u. ∎ The binomial law is compared with q exactly (`tail_exceeds`): a rank that rounding puts off by
+    one would move by two.
 
     All ranks that matter should be inside the table. If they are not for the number of steps that guarantees a reply
     (`sure`), ends aim less far out, and ⊥ is a candidate. It may not be `worth` trying.
@@ -186,7 +186,7 @@ class IntervalRanks:
         ranks = max(low - steps, -(-low // 2)), min(high + steps, n - (n - high) // 2)
         sure = room >= steps + slack_needed(epsilon)
         worth = worth_asking(room, epsilon, failure=failing / 10, near=NEAR)
-        return cls((ranks,), saturated(steps, n, 1), failing / 10, sure, worth)
+        return cls((ranks,), useful_steps(steps, n, 1), failing / 10, sure, worth)
 
     def refusal(self, sizes: Sequence[int], question: Question) -> Refusal:
         """⊥, where the samples have so many rows, which may be secret."""
@@ -229,7 +229,7 @@ def _below(n: int, p: Fraction, q: Fraction) -> int:
     Chernoff's bound. It is cached because all columns of a table need the same numbers."""
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    return _first(n, _near(n, p, q), lambda k: exceeds(n - k, n, 1 - p, q))
+    return _first_where(n, _approximate_quantile(n, p, q), lambda k: tail_exceeds(n - k, n, 1 - p, q))
 
 
 @lru_cache(256)
@@ -237,10 +237,10 @@ def _above(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is at or above with probability at most q: the first k with P(B ≥ k) ≤ q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    return _first(n, _near(n, p, 1 - q), lambda k: not exceeds(k + 1, n, p, q)) + 1
+    return _first_where(n, _approximate_quantile(n, p, 1 - q), lambda k: not tail_exceeds(k + 1, n, p, q)) + 1
 
 
-def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
+def tail_exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
     """Whether P(Binomial(n, p) ≥ k) is more than q: sums of terms decide it fast unless it is near q.
 
     The answer is exact if p is not very near 0 or 1, where ball arithmetic is slow: both are rationals and unless they
@@ -248,11 +248,11 @@ def exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
     up.
     """
     if k > n * p:
-        low, high = _added(k, n, p)
+        low, high = _tail_by_terms(k, n, p)
         if high <= q or low > q:
             return low > q
     if not RARE <= p <= 1 - RARE:
-        return beyond(k, n, p) > q
+        return tail_bound(k, n, p) > q
     bits, least = 40 + n.bit_length(), n * p.denominator.bit_length() + q.denominator.bit_length()
     while True:
         low, high = _beta(k, n, p).bounds(bits)
@@ -269,14 +269,14 @@ def _beta(k: int, n: int, p: Fraction) -> Real:
     return Real(lambda: ball(p).beta_lower(arb(k), arb(n - k + 1), 1))
 
 
-def beyond(k: int, n: int, p: Fraction) -> Fraction:
+def tail_bound(k: int, n: int, p: Fraction) -> Fraction:
     """P(Binomial(n, p) ≥ k) for 1 ≤ k ≤ n, rounded up: by ball arithmetic, else by adding up terms, or 1."""
     if RARE <= p <= 1 - RARE:
         return _beta(k, n, p).bounds(40 + n.bit_length())[1]
-    return _added(k, n, p)[1] if k > n * p else Fraction(1)
+    return _tail_by_terms(k, n, p)[1] if k > n * p else Fraction(1)
 
 
-def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
+def _tail_by_terms(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
     """Bounds of it for k > np: P(B = k)·(1 + r₀ + r₀r₁ + ...) with rᵢ = (n - k - i)/(k + 1 + i)·p/(1 - p), which falls.
 
     The factor is a sum of floats: some million terms have an error of at most 1e-8, which the bounds allow for. The
@@ -301,13 +301,13 @@ def _added(k: int, n: int, p: Fraction) -> tuple[Fraction, Fraction]:
     return low * Fraction(total * (1 - 1e-6)), high * Fraction((total + left) * (1 + 1e-6))
 
 
-def _near(n: int, p: Fraction, q: Fraction) -> int:
+def _approximate_quantile(n: int, p: Fraction, q: Fraction) -> int:
     """About the q-quantile of Binomial(n, p), by Cornish and Fisher's expansion."""
     z = NormalDist().inv_cdf(float(q))
     return round(float(n * p) + z * math.sqrt(float(n * p * (1 - p))) + (z * z - 1) * float(1 - 2 * p) / 6)
 
 
-def _first(n: int, near: int, holds: Callable[[int], bool]) -> int:
+def _first_where(n: int, near: int, holds: Callable[[int], bool]) -> int:
     """The first k < n from which on a statement holds, or n; probably next to `near`."""
     low, high, step = 0, n, 1
     while low < high:
@@ -328,19 +328,19 @@ def _deviation(n: int, p: Fraction, q: Fraction) -> int:
     return math.ceil(math.sqrt(3 * float(n * min(p, 1 - p)) * -math.log(q)))
 
 
-def follows(p: Fraction, question: Question) -> bool:
+def ranks_follow_size(p: Fraction, question: Question) -> bool:
     """Whether the ends follow a secret number of rows, so that no noisy one is needed: see `IntervalRanks`."""
     return question.follows and question.rows == 1 and RARE <= p <= 1 - RARE
 
 
-def aims(p: Fraction, confidence: Fraction, question: Question, data: Column) -> Callable[[int], IntervalRanks]:
+def rank_rule(p: Fraction, confidence: Fraction, question: Question, data: Column) -> Callable[[int], IntervalRanks]:
     """The ranks that both ends aim at, each with half of ε, by the number of rows."""
-    if question.count is None and follows(p, question):
+    if question.count is None and ranks_follow_size(p, question):
         return lambda n: IntervalRanks.following(n, p, confidence, question.epsilon / 2, data.unit.weighted)
     return lambda n: IntervalRanks.of(n, p, confidence, question.epsilon / 2, question, data.unit.weighted)
 
 
-def too_few(aim: Callable[[int], IntervalRanks], n: int, question: Question) -> Outcome[Any] | None:
+def public_refusal(aim: Callable[[int], IntervalRanks], n: int, question: Question) -> Outcome[Any] | None:
     """⊥ if public numbers rule an interval out: the number of rows, or the most that there can be if it is secret."""
     public = n if question.count is not None or not question.size_is_secret else question.at_most
     if public is None or aim(public).worth:
@@ -352,8 +352,8 @@ def ends_around(
     data: Column, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
 ) -> Outcome[tuple[float, float]]:
     """Both ends, with half of ε each, drawn on a coarse lattice around a public number: a released quantile."""
-    aim = aims(p, confidence, question, data)
-    if (refused := too_few(aim, n, question)) is not None:
+    aim = rank_rule(p, confidence, question, data)
+    if (refused := public_refusal(aim, n, question)) is not None:
         return refused
     aimed = aim(n)
     ends, ((low, high),) = [], aimed.ranks
@@ -365,7 +365,7 @@ def ends_around(
             why = f"the {which} end of the {float(100 * confidence):g}% interval could not be placed"
             return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)), why=why)
         ends.append(end)
-    return Outcome(on_grid(min(ends), max(ends), question.granularity), HOW)
+    return Outcome(round_interval(min(ends), max(ends), question.granularity), HOW)
 
 
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
@@ -377,7 +377,7 @@ def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: 
     return around + OFFSETS.value(min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top))
 
 
-def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[float, float]:
+def round_interval(low: float, high: float, granularity: Fraction | None) -> tuple[float, float]:
     """The ends of an interval as numbers that the column can hold, or with as many digits as its width warrants.
 
     **Theorem.** If all values are multiples of g, so is every quantile of the population. An interval that covers it
@@ -385,8 +385,10 @@ def on_grid(low: float, high: float, granularity: Fraction | None) -> tuple[floa
     and the ends move outward. Without g both ends are rounded outward, to two digits
     beyond the first digit of the width, which adds at most 2% to it. ∎
 
-    >>> on_grid(60.25, 66.04, Fraction(1)), on_grid(-8.6e-78, 8.6e-78, Fraction(1)), on_grid(60.2512, 66.0412, None)
-    ((61.0, 66.0), (0.0, 0.0), (60.25, 66.05))
+    >>> round_interval(60.25, 66.04, Fraction(1)), round_interval(60.2512, 66.0412, None)
+    ((61.0, 66.0), (60.25, 66.05))
+    >>> round_interval(-8.6e-78, 8.6e-78, Fraction(1))
+    (0.0, 0.0)
     """
     width = high - low
     if not math.isfinite(width) or (granularity is None and width == 0):
@@ -453,5 +455,5 @@ def quantile_interval(
     question = replace(question, time_options=(*question.time_options, ("around", parse_time(around))))
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
-    n, question = (data.count(), question) if follows(at, question) else public_size(data.count(), question)
+    n, question = (data.count(), question) if ranks_follow_size(at, question) else public_size(data.count(), question)
     return question.account.close(ends_around(data, n, at, sure, near, question))

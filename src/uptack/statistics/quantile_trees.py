@@ -54,7 +54,7 @@ class Candidates:
         return (ordinals + self.lattice.top) << self.digits
 
 
-def choices(n: int, fewer: int = 0) -> list[Candidates]:
+def candidate_lattices(n: int, fewer: int = 0) -> list[Candidates]:
     """From fine to coarse, with enough digits to distinguish n tied rows, or so many fewer, within 62 bits.
 
     n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
@@ -195,7 +195,9 @@ class WindowRows:
         selected = self._data.order(new)
         keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in new]
         self._count({int(k[end]) for k in keys for end in (0, -1)})
-        self._known = _joined([*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(new, keys, strict=True))])
+        self._known = _join_windows(
+            [*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(new, keys, strict=True))]
+        )
 
     def places(self, ranks: Integers) -> Integers:
         """The candidates at which rows of these ranks lie, each from 1 to n and inside the windows so far."""
@@ -235,7 +237,7 @@ class WindowRows:
                     start = known + rows.size
             if start <= b:
                 pieces.append((start, b))
-        return _merged(pieces)
+        return _merge_ranges(pieces)
 
     def _count(self, keys: set[int]) -> None:
         """Count the rows in cells below each of these, and in it: one pass."""
@@ -277,14 +279,14 @@ class WindowRows:
         return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
 
 
-def _merged(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_ranges(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
     for a, b in pieces:
         out[-1:] = [(out[-1][0], b)] if out and out[-1][1] + 1 == a else [*out[-1:], (a, b)]
     return out
 
 
-def _joined(known: list[tuple[int, Integers]]) -> list[tuple[int, Integers]]:
+def _join_windows(known: list[tuple[int, Integers]]) -> list[tuple[int, Integers]]:
     """Windows in their order, those that touch as one."""
     groups: list[list[tuple[int, Integers]]] = []
     for a, rows in sorted(known, key=lambda window: window[0]):
@@ -325,7 +327,7 @@ def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Questio
     None if n is too small for them, which is public. Each tier has bounded range; all together have not.
     """
     granularity = question.granularity
-    chosen = planned(n, ranks, question.epsilon, question.rows)
+    chosen = plan_tree(n, ranks, question.epsilon, question.rows)
     if chosen is None:
         return None
     candidates, tree = chosen
@@ -341,10 +343,10 @@ def tree_loss(tree: Tree) -> loss.Loss:
     return tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
 
 
-def planned(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
+def plan_tree(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
     """The finest candidates that n allows, and the tree over them; None if n is too small for the coarsest."""
     few = len(ranks) <= FEW
-    offered = choices(n, 0 if few else FEWER_DIGITS)
+    offered = candidate_lattices(n, 0 if few else FEWER_DIGITS)
 
     def over(candidates: Candidates, depth: int | None) -> Tree | None:
         slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
@@ -362,7 +364,7 @@ def advice(other: Advice, n: int, levels: Sequence[Fraction], epsilon: Fraction,
     """The n, and the ε, that guarantee a reply, unless the advice of boxes asks for less."""
 
     def fits(size: int, eps: Fraction) -> bool:
-        return planned(size, [quantile_rank(p, size) for p in levels], eps, rows_per_person) is not None
+        return plan_tree(size, [quantile_rank(p, size) for p in levels], eps, rows_per_person) is not None
 
     enough = least_n(lambda size: fits(size, epsilon))
     if other.n is not None and other.n <= enough:

@@ -24,8 +24,17 @@ from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics import quantile_intervals as intervals
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import MOST_FOLLOWED, Options, Question, column, level, public_size, read_question
-from uptack.statistics.quantile_intervals import HALF, PopulationInterval, follows
-from uptack.statistics.statistic import HOW, Functional, Statistic, inverse_draw, measured, one_draw, ranks, run
+from uptack.statistics.quantile_intervals import HALF, PopulationInterval, ranks_follow_size
+from uptack.statistics.statistic import (
+    HOW,
+    Functional,
+    Statistic,
+    inverse_draw,
+    one_draw,
+    outcome,
+    outcome_for_size,
+    ranks,
+)
 from uptack.table.protocol import Column
 from uptack.table.reads import MOMENTS
 
@@ -80,7 +89,7 @@ def quantile(
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
     `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). If the
     number of rows is secret, up to eleven quantiles by the inverse method do without it
-    (`uptack.statistics.statistic.measured`), and so does an interval of one row per person. For more quantiles and for
+    (`uptack.statistics.statistic.outcome`), and so does an interval of one row per person. For more quantiles and for
     the other methods, a tenth of ε goes into a noisy one. All of this holds for people with up to `rows_per_person`
     rows.
 
@@ -124,18 +133,24 @@ def _one(
     confidence = None if interval is None else intervals.confidence_of(interval)
     data, question = column(x, read_question(name, epsilon, options), times="place")
     if confidence is None:
-        return question.account.close(measured(statistic(p), data, question))
+        return question.account.close(outcome(statistic(p), data, question))
     intervals.no_interval_of_rows("interval", interval, question)
-    n, question = (data.count(), question) if follows(p, question) else public_size(data.count(), question)
+    n, question = (data.count(), question) if ranks_follow_size(p, question) else public_size(data.count(), question)
     return question.account.close(_with_interval(data, n, p, confidence, question))
 
 
 def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:
     """A third of ε for the quantile, and a third for each end."""
     point, ends_part = question.split(1 - 2 * intervals.END_SHARE, 2 * intervals.END_SHARE)
-    if (refused := intervals.too_few(intervals.aims(p, confidence, ends_part, data), n, ends_part)) is not None:
+    if (
+        refused := intervals.public_refusal(intervals.rank_rule(p, confidence, ends_part, data), n, ends_part)
+    ) is not None:
         return refused
-    middle = measured(statistic(p), data, point) if follows(p, point) else run(statistic(p), data, n, point)
+    middle = (
+        outcome(statistic(p), data, point)
+        if ranks_follow_size(p, point)
+        else outcome_for_size(statistic(p), data, n, point)
+    )
     if middle.value is None:
         return middle
     ends = intervals.ends_around(data, n, p, confidence, middle.value, ends_part)
@@ -167,14 +182,14 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
 
     **Theorem.** Boxes at ranks computed from the true number of rows are ε-private if it is secret, with ⊥ as a
     candidate. *Proof.* The score of a vector is the largest of its coordinates' scores, and κ the least of theirs. Each
-    moves by at most one step if a row is added, removed or replaced (`uptack.statistics.statistic.measured`), and so do
+    moves by at most one step if a row is added, removed or replaced (`uptack.statistics.statistic.outcome`), and so do
     these. ∎ A chain would first have to buy a noisy number of rows, whose noise moves all its targets: up to
     `MOST_FOLLOWED` quantiles have less error by boxes.
     """
     if question.method != "inverse":
         each: list[Outcome[float]] = []
         for p, part in zip(levels, question.split(*[Fraction(1, len(levels))] * len(levels)), strict=True):
-            each.append(run(statistic(p), data, n, part))
+            each.append(outcome_for_size(statistic(p), data, n, part))
             if not each[-1]:
                 return Outcome(None, each[-1].how, advice=each[-1].advice)
         drawn_values = np.array([one.value for one in each])

@@ -1,7 +1,7 @@
 """A statistic of one column, described once, and its release by any of three methods.
 
-`Statistic` describes it, for mechanisms and for its influence function. `released` releases it by inverse sensitivity,
-by propose-test-release with the diameter of its reach, or on the grids of the papers.
+`Statistic` describes it, for mechanisms and for its influence function. `release_statistic` uses inverse sensitivity,
+propose-test-release with the diameter of its reach, or on the grids of the papers.
 """
 
 from __future__ import annotations
@@ -97,14 +97,16 @@ class Statistic:
         return min(min(s.first for s in segments) - 1, size - max(s.last for s in segments))
 
 
-def released(statistic: Statistic, x: Any, epsilon: Rational, options: Mapping[str, Any]) -> Release[Any] | NoReply:
+def release_statistic(
+    statistic: Statistic, x: Any, epsilon: Rational, options: Mapping[str, Any]
+) -> Release[Any] | NoReply:
     """The statistic of x by the requested method, or ⊥."""
     question = read_question(statistic.name, epsilon, options)
     data, question = column(x, question, not statistic.whole, "spread" if statistic.scale else "place")
-    return question.account.close(measured(statistic, data, question))
+    return question.account.close(outcome(statistic, data, question))
 
 
-def measured(statistic: Statistic, data: Column, question: Question) -> Outcome[float]:
+def outcome(statistic: Statistic, data: Column, question: Question) -> Outcome[float]:
     """The same on a column that has been read. A noisy number of rows is bought only if it is needed.
 
     **Theorem.** With ranks computed from the true n, which is secret, the inverse method is ε-differentially private
@@ -125,19 +127,19 @@ def measured(statistic: Statistic, data: Column, question: Question) -> Outcome[
     """
     followed = statistic if statistic.follows else statistic.near
     if question.follows and followed is not None:
-        return _inverse(followed, data, data.count(), question)
-    return run(statistic, data, *public_size(data.count(), question))
+        return _by_inverse_sensitivity(followed, data, data.count(), question)
+    return outcome_for_size(statistic, data, *public_size(data.count(), question))
 
 
-def run(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+def outcome_for_size(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """The same with a public n."""
-    return (_inverse if question.method == "inverse" else _tested)(statistic, data, n, question)
+    return (_by_inverse_sensitivity if question.method == "inverse" else _by_tests)(statistic, data, n, question)
 
 
 # ------------------------------------------------------------------------------------------------- inverse sensitivity
 
 
-def _inverse(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+def _by_inverse_sensitivity(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """By inverse sensitivity, at pure ε. Ranks are those of n, the number of rows, public or not, or a noisy one."""
     g = question.account.adjacency.rows_per_person
     return inverse_draw(
@@ -177,11 +179,11 @@ def inverse_draw(
     offered: Sequence[Lattice] = lattices if question.plausible is None else question.guessed(lattices, scale)
     public = question.at_most if secret and question.count is None else n
     kappa = known if known is not None else None if public is None else room(public)
-    seen = _sight(kappa if public is not None else None, question, dimension, offered)
+    seen = _lattice_and_steps(kappa if public is not None else None, question, dimension, offered)
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
     size, kappa = bears() if secret or kappa is None else (n, kappa)
-    lattice, steps = seen[0], saturated(seen[1], size, account.adjacency.rows_per_person)
+    lattice, steps = seen[0], useful_steps(seen[1], size, account.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
     drawn = account.draw(
         inverse.InverseDraw.of(account.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
@@ -196,7 +198,7 @@ def inverse_draw(
     return Outcome(values[0] if dimension == 1 else values, HOW)
 
 
-def saturated(steps: int, size: int, rows: int) -> int:
+def useful_steps(steps: int, size: int, rows: int) -> int:
     """The steps that matter for a table of `size` rows, if one person has up to `rows`: at most ⌊N/g⌋ + 1.
 
     So a tiny ε does not ask for more steps than there are people.
@@ -215,7 +217,7 @@ def saturated(steps: int, size: int, rows: int) -> int:
     return min(steps, size // rows + 1)
 
 
-def _sight(
+def _lattice_and_steps(
     inside: int | None, question: Question, dimension: int, lattices: Sequence[Lattice]
 ) -> tuple[Lattice, int] | None:
     """The lattice and K for so many steps inside the table, if that is public; None for a free ⊥.
@@ -277,7 +279,7 @@ SCALE_SHARE = Fraction(3, 10)
 GRIDS = "Dwork and Lei's grids"
 
 
-def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+def _by_tests(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """A scale by its ratio; a location by its diameter, with noise for a private scale.
 
     "ptr" proposes bounds from n and from that scale. "dwork-lei" uses the papers' S, and their M's grids for locations.
@@ -285,15 +287,17 @@ def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> O
     grids, g = question.method == "dwork-lei", question.rows
     how, stages = GRIDS if grids else "propose-test-release", 1 if statistic.scale else 2
     first, rest = (question,) * 2 if grids or stages == 1 else question.split(SCALE_SHARE, 1 - SCALE_SHARE)
-    moves = _looks(question.part(Fraction(1, 2)) if grids else first)
+    moves = _rows_examined(question.part(Fraction(1, 2)) if grids else first)
 
     def passes(size: int) -> bool:
-        return _room(statistic, size, moves) and (not grids or _quiet(stages, size, question))
+        return _room(statistic, size, moves) and (not grids or _precise_enough(stages, size, question))
 
     def advice() -> Advice:
         """The number of rows from which on tests pass on smooth data, if there are fewer."""
         other, why = "method='inverse', which needs no test", "the test failed: a few rows could move the answer far"
-        if grids and not _quiet(stages, 10**15, question):  # widths fall so slowly that no table is large enough
+        if grids and not _precise_enough(
+            stages, 10**15, question
+        ):  # widths fall so slowly that no table is large enough
             return Advice(other=other, why=why)
         narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
         enough = least_n(lambda size: passes(size) and narrow(size))
@@ -302,12 +306,12 @@ def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> O
     if not passes(n):
         return question.refuse(how, advice())
     if grids and statistic.averaged is not None:
-        return _trimmed(statistic, statistic.averaged(n), data, n, question, advice())
+        return _trimmed_mean_by_grids(statistic, statistic.averaged(n), data, n, question, advice())
     level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
     if grids:
         scale: Any = dwork_lei.scale(dwork_lei.log_width(n), level)
     else:  # S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)
-        bound = min(SCALE_SLOPE * _looks(first) / n, dwork_lei.log_width(n))
+        bound = min(SCALE_SLOPE * _rows_examined(first) / n, dwork_lei.log_width(n))
         widest = LARGEST_NOISE if stages == 1 else LARGEST_ROUGH_NOISE
         scale = ptr.TestedAnswer.of(_ladder(first, bound, widest, ptr.ratio), scale=True)
     spread = first.account.draw(
@@ -324,7 +328,7 @@ def _tested(statistic: Statistic, data: Column, n: int, question: Question) -> O
         location: Any = dwork_lei.location(dwork_lei.bin_width(spread.value, n), level)
     else:  # bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one
         s = max(spread.value, 1e-300)
-        bounds = _ladder(rest, statistic.slope * s * _looks(rest) / n, LARGEST_NOISE * s, ptr.diameter)
+        bounds = _ladder(rest, statistic.slope * s * _rows_examined(rest) / n, LARGEST_NOISE * s, ptr.diameter)
         location = ptr.TestedAnswer.of(bounds, scale=False)
     answer = rest.account.draw(location, lambda steps: statistic.reach(data, n, steps, g))
     return rest.refuse(how, advice()) if answer is None else Outcome(answer.value, how, answer.noise)
@@ -337,13 +341,13 @@ def _room(statistic: Statistic, n: int, moves: float) -> bool:
     return n >= 3 and statistic.room(n, n) >= around and low - around >= 1 and high + around <= n
 
 
-def _looks(question: Question) -> float:
+def _rows_examined(question: Question) -> float:
     """About how many rows the first test of a ladder looks around: t + 3/ε steps."""
     noise = IntegerLaplace(1 / (question.epsilon * RUNGS[0][0]))
     return question.rows * (noise.cutoff(question.delta / len(RUNGS)) + 3 * float(Fraction(noise.scale)))
 
 
-def _quiet(stages: int, n: int, question: Question) -> bool:
+def _precise_enough(stages: int, n: int, question: Question) -> bool:
     """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
     each = float(question.epsilon) / (2 * stages)
     if stages == 1:
@@ -363,7 +367,7 @@ def _ladder(question: Question, bound: float, widest: float, holds: Callable[[fl
     ]
 
 
-def _trimmed(
+def _trimmed_mean_by_grids(
     statistic: Statistic, averaged: int, data: Column, n: int, question: Question, advice: Advice
 ) -> Outcome[float]:
     """TM: S on the range that bounds how far one person moves the mean, then noise for that range."""
@@ -389,14 +393,14 @@ def _trimmed(
 # ---------------------------------------------------------------------------------- what is known before rows are read
 
 
-def listed(p: object) -> Sequence[Any]:
+def several_levels(p: object) -> Sequence[Any]:
     """Several levels as a sequence; () for one."""
     return list(p) if isinstance(p, list | tuple | np.ndarray) and np.ndim(p) == 1 else ()
 
 
 def buys_size(given: Mapping[str, Any], cost: Privacy) -> bool:
-    """Whether an order statistic first buys a noisy number of rows if that is secret: see `measured`."""
-    several = len(listed(given.get("p"))) > MOST_FOLLOWED
+    """Whether an order statistic first buys a noisy number of rows if that is secret: see `outcome`."""
+    several = len(several_levels(given.get("p"))) > MOST_FOLLOWED
     bounded = given.get("interval") is not None and not interval_follows(given, cost)
     return given.get("weights") == "rows" or several or bounded or given.get("method", "inverse") != "inverse"
 
@@ -424,7 +428,7 @@ def ranks(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
         return ""
     share = 1 - COUNT_SHARE if given.get("missing") == "drop" and buys_size(given, cost) else Fraction(1)
     left = cost.exact_epsilon * share / (3 if given.get("interval") else 1)
-    parts = max(len(listed(given.get("p"))), 1)
+    parts = max(len(several_levels(given.get("p"))), 1)
     off = cost.adjacency.rows_per_person * steps_needed(left, (1 << 62) ** parts, Fraction(1, 20))
     return f"within {off:,} of {rows:,} ranks" if off < rows else ""
 
@@ -442,10 +446,10 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
     if given.get("method", "inverse") != "inverse" or given.get("interval") is not None or buys_size(given, cost):
         return None
     of_people = bool(cost.adjacency.person) and given.get("per_person") is None  # weighted rows have boxes
-    if len(listed(given.get("p"))) > 1 and not secret_size(given, cost) and not of_people:
+    if len(several_levels(given.get("p"))) > 1 and not secret_size(given, cost) and not of_people:
         levels = [checks.rational("p", p, "a number") for p in given["p"]]
         aimed = [quantile_rank(p, rows) for p in levels]
-        tree = quantile_trees.planned(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
+        tree = quantile_trees.plan_tree(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
         if tree is not None:
             return quantile_trees.tree_loss(tree[1])
     return inverse.inverse_loss(cost.exact_epsilon)

@@ -79,14 +79,14 @@ def _fail_behind(x: Any) -> None:
 
 def _redrawn_digits(windows: Any, key: int) -> Any:
     """The digits of a cell's rows, drawn again for every window that uses them."""
-    return np.sort(windows._drawn(np.full(windows._counted[key][1], key)))
+    return np.sort(windows._new_digits(np.full(windows._cell_counts[key][1], key)))
 
 
 def _count_by_value(rows: Any, candidate: int) -> int:
     """How many rows lie up to a candidate, all rows that are tied with it among them, whatever their digits."""
     key = rows._cells.key_of(candidate)
     rows._count({key})
-    return int(min(sum(rows._counted[key]), rows._present))
+    return int(min(sum(rows._cell_counts[key]), rows._rows))
 
 
 def _scale_by_value(mechanism: Any, value: Any, draw: Any) -> Any:

@@ -77,14 +77,14 @@ def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
     """
     found = field("columns", column, "one-dimensional columns of equal length")
     if isinstance(levels, int):
-        return _small(found, levels)
+        return _integer_places(found, levels)
     keys = distinct("columns", levels, [found.kind], "distinct values of the column's type")
     order = {key: i for i, key in enumerate(keys)}
     values, codes = found.codes()
     return np.array([order.get(canonical(value), -1) for value in values], np.int64)[codes]
 
 
-def _small(found: Field, levels: int) -> Integers:
+def _integer_places(found: Field, levels: int) -> Integers:
     """The rows that are integers from 0 to levels - 1, and -1 for the others."""
     if found.kind not in NUMERIC:
         fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
@@ -202,7 +202,7 @@ def groups_of(groups: Any, columns: Mapping[str, Kind]) -> tuple[Hashable, ...]:
     if isinstance(groups, Mapping):
         public = _combinations(groups, tuple(columns))
     else:
-        public = public_groups(groups if len(columns) == 1 else _tuples(groups, tuple(columns)))
+        public = public_groups(groups if len(columns) == 1 else _group_tuples(groups, tuple(columns)))
     parts = [public] if len(columns) == 1 else zip(*public, strict=True)
     for part, (column, kind) in zip(parts, columns.items(), strict=True):
         check_kind("groups", dict.fromkeys(part), column, kind)
@@ -221,7 +221,7 @@ def _combinations(groups: Mapping[Any, Any], columns: tuple[str, ...]) -> tuple[
     return lists[0] if len(lists) == 1 else tuple(itertools.product(*lists))
 
 
-def _tuples(groups: Any, columns: tuple[str, ...]) -> list[Any]:
+def _group_tuples(groups: Any, columns: tuple[str, ...]) -> list[Any]:
     """Groups of several columns, each a tuple of their values."""
     must = f"a list of tuples of {len(columns)} values"
     lists = ", ".join(f"{name!r}: [...]" for name in columns)

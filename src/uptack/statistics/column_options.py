@@ -259,7 +259,7 @@ class Question:
         apart = self.capped and self.adjacency.size_is_public
         return self.size_is_secret and self.method == "inverse" and not apart
 
-    def guessed(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
+    def plausible_lattices(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
         """Lattices of candidates with the plausible range of values; for a `spread`, of their distances."""
         if self.plausible is None:
             return tuple(lattices)

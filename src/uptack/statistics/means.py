@@ -49,27 +49,29 @@ class MeanInterval:
     """The interval of a mean: z·sqrt(g·variance/n) for sampling, with up to g rows per person, and q·b for the noise,
     added in squares; then what rows beyond the ends may add, by the tails' indices."""
 
-    made: Moments
+    moments: Moments
     times: int = 1
 
     @property
     def frame(self) -> tuple[float, float]:
         """The released frame that rows are clipped to."""
-        return self.made.frame.low, self.made.frame.high
+        return self.moments.frame.low, self.moments.frame.high
 
     def half(self, confidence: Rational, sampling: bool) -> float:
         """Half the width without tails."""
-        made, q = self.made, laplace_quantile(confidence)
-        noise = math.hypot(q * made.first_scale, q * made.count * made.first / made.rows)
-        return made.frame.half * (math.hypot(noise, sampling * self._drawn(confidence)) + 1 / ONE)
+        moments, q = self.moments, laplace_quantile(confidence)
+        noise = math.hypot(q * moments.first_scale, q * moments.count * moments.first / moments.rows)
+        return moments.frame.half * (math.hypot(noise, sampling * self._sampling_error(confidence)) + 1 / ONE)
 
-    def _drawn(self, confidence: Rational) -> float:
-        made = self.made
-        return normal_quantile(confidence) * math.sqrt(min(made.variance + made.second_scale, 1.0) / made.independent)
+    def _sampling_error(self, confidence: Rational) -> float:
+        moments = self.moments
+        return normal_quantile(confidence) * math.sqrt(
+            min(moments.variance + moments.second_scale, 1.0) / moments.independent
+        )
 
     def around(self, value: Any, confidence: Rational, sampling: bool = True) -> tuple[float, float]:
         """For the population; infinite on a side whose tail is too heavy."""
-        (below, above), half = self.made.tails(DOUBT), self.half(confidence, sampling)
+        (below, above), half = self.moments.tails(DOUBT), self.half(confidence, sampling)
         return value - half - self.times * below, value + half + self.times * above
 
     def of_rows(self, value: Any, confidence: Rational) -> tuple[float, float]:
@@ -83,9 +85,11 @@ class SumInterval(MeanInterval):
 
     def half(self, confidence: Rational, sampling: bool) -> float:
         """Half the width without tails."""
-        made, q, h = self.made, laplace_quantile(confidence), self.made.frame.half
-        noise = math.hypot(q * made.first_scale * made.rows * h, q * made.total_scale * made.frame.centre)
-        return math.hypot(noise, sampling * self._drawn(confidence) * made.rows * h) + made.rows * h / ONE
+        moments, q, h = self.moments, laplace_quantile(confidence), self.moments.frame.half
+        noise = math.hypot(q * moments.first_scale * moments.rows * h, q * moments.total_scale * moments.frame.centre)
+        return (
+            math.hypot(noise, sampling * self._sampling_error(confidence) * moments.rows * h) + moments.rows * h / ONE
+        )
 
 
 def _mean() -> Statistic:
@@ -122,13 +126,13 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     (True, True)
     """
     data, question = column(x, read_question("mean", epsilon, options), floats=True, times="place")
-    made, question = frame_moments(data, question, RECIPES)
-    if isinstance(made, Outcome):
-        return question.account.close(made)
-    value = made.frame.centre + made.frame.half * made.first
-    noise = None if question.capped else MeanInterval(made)  # rows that weigh alike have no theorem
-    endless = () if noise is None else open_ends(*made.tails(DOUBT))
-    return question.account.close(Outcome(value, HOW, noise, notes=(clipping_note(made), *endless)))
+    moments, question = frame_moments(data, question, RECIPES)
+    if isinstance(moments, Outcome):
+        return question.account.close(moments)
+    value = moments.frame.centre + moments.frame.half * moments.first
+    noise = None if question.capped else MeanInterval(moments)  # rows that weigh alike have no theorem
+    endless = () if noise is None else open_ends(*moments.tails(DOUBT))
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping_note(moments), *endless)))
 
 
 @release(reads=COLUMN, by=per_group, page="mean", people="each")
@@ -153,12 +157,12 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     (True, True)
     """
     data, question = column(x, read_question("sum", epsilon, options), floats=True)
-    made, question = frame_moments(data, question, RECIPES, counted=True)
-    if isinstance(made, Outcome):
-        return question.account.close(made)
-    value = made.frame.centre * made.total + made.frame.half * made.added
-    notes = (clipping_note(made), *open_ends(*made.tails(DOUBT)))
-    return question.account.close(Outcome(value, HOW, SumInterval(made, made.rows), notes=notes))
+    moments, question = frame_moments(data, question, RECIPES, counted=True)
+    if isinstance(moments, Outcome):
+        return question.account.close(moments)
+    value = moments.frame.centre * moments.total + moments.frame.half * moments.added
+    notes = (clipping_note(moments), *open_ends(*moments.tails(DOUBT)))
+    return question.account.close(Outcome(value, HOW, SumInterval(moments, moments.rows), notes=notes))
 
 
 # ----------------------------------------------------------------------------------------------------------- variances
@@ -205,7 +209,7 @@ class VarianceInterval:
     however the rows of one person depend on each other, and is sharp if they are copies of each other.
     """
 
-    made: Moments
+    moments: Moments
     variance: float
     fourth: float
     root: bool
@@ -213,51 +217,51 @@ class VarianceInterval:
     @property
     def frame(self) -> tuple[float, float]:
         """The released frame that rows are clipped to."""
-        return self.made.frame.low, self.made.frame.high
+        return self.moments.frame.low, self.moments.frame.high
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
         """For the population; the upper end is infinite if a tail is too heavy."""
-        made, q = self.made, laplace_quantile(confidence)
-        counted = q * made.count / made.rows * (made.second - 2 * made.first**2)
-        first = q * made.first_scale
-        noise = math.hypot(q * made.second_scale, 2 * made.first * first, counted) + first**2 + 4 / ONE
-        spread = max(self.fourth - made.variance**2, self.fourth / 3, 0.0)
-        drawn = normal_quantile(confidence) * math.sqrt(spread / made.independent)
-        half = made.frame.half**2 * math.hypot(drawn, noise)
-        ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(made.tails(VARIANCE_DOUBT, 2))
+        moments, q = self.moments, laplace_quantile(confidence)
+        counted = q * moments.count / moments.rows * (moments.second - 2 * moments.first**2)
+        first = q * moments.first_scale
+        noise = math.hypot(q * moments.second_scale, 2 * moments.first * first, counted) + first**2 + 4 / ONE
+        spread = max(self.fourth - moments.variance**2, self.fourth / 3, 0.0)
+        drawn = normal_quantile(confidence) * math.sqrt(spread / moments.independent)
+        half = moments.frame.half**2 * math.hypot(drawn, noise)
+        ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(moments.tails(VARIANCE_DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 
 
-def _fourth_moment(data: Column, made: Moments, question: Question) -> float:
+def _fourth_moment(data: Column, moments: Moments, question: Question) -> float:
     """The fourth moment about the released mean over h⁴, at its upper end: the noise's scale is added."""
-    frame = made.frame
-    far = 1 + abs(made.first)
+    frame = moments.frame
+    far = 1 + abs(moments.first)
     law = IntegerLaplace(ONE * question.rows / question.epsilon)
     place: dict[str, Any] = {"low": frame.low, "high": frame.high}
-    place |= {"centre": frame.centre + frame.half * made.first, "reach": frame.half * far}
+    place |= {"centre": frame.centre + frame.half * moments.first, "reach": frame.half * far}
     if data.unit.weighted:
         exact = integer_sum(data.person_means(partial(powers, **place)))
     else:
         exact = data.sum(partial(fourth_powers, **place))
     (noisy,) = noisy_sums(exact, law, question.account)
-    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / made.rows, 1.0) * far**4
+    return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / moments.rows, 1.0) * far**4
 
 
 def _variance(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: bool) -> Release[float] | NoReply:
     data, question = column(x, read_question(name, epsilon, options), floats=True, times="spread" if root else "")
-    made, _ = frame_moments(data, question.part(1 - FOURTH), VARIANCE_RECIPES)
-    if isinstance(made, Outcome):
-        return question.account.close(made)
-    fourth = _fourth_moment(data, made, question.part(FOURTH))
-    variance = made.frame.half**2 * made.variance
-    noise = None if question.capped else VarianceInterval(made, variance, fourth, root)
+    moments, _ = frame_moments(data, question.part(1 - FOURTH), VARIANCE_RECIPES)
+    if isinstance(moments, Outcome):
+        return question.account.close(moments)
+    fourth = _fourth_moment(data, moments, question.part(FOURTH))
+    variance = moments.frame.half**2 * moments.variance
+    noise = None if question.capped else VarianceInterval(moments, variance, fourth, root)
     value = math.sqrt(variance) if root else variance
     endless = (
         ()
         if noise is None
-        else open_ends(*made.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
+        else open_ends(*moments.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
     )
-    return question.account.close(Outcome(value, HOW, noise, notes=(clipping_note(made), *endless)))
+    return question.account.close(Outcome(value, HOW, noise, notes=(clipping_note(moments), *endless)))
 
 
 @release(reads=COLUMN, by=per_group, people=True)

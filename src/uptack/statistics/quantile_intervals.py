@@ -70,7 +70,7 @@ class PopulationInterval:
 
 
 @dataclass(frozen=True)
-class Shifted:
+class ShiftedReach:
     """The reach of T less a released value. Subtraction keeps order, and so does clipping to ±8e307 first, which keeps
     the difference finite."""
 
@@ -80,19 +80,19 @@ class Shifted:
     @property
     def value(self) -> float:
         """T - origin."""
-        return float(self._moved(np.array(self.reach.value)))
+        return float(self._shift(np.array(self.reach.value)))
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
-        low, high = self._moved(np.array(self.reach.interval(k)))
+        low, high = self._shift(np.array(self.reach.interval(k)))
         return float(low), float(high)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The ends for k = 0, ..., steps."""
         low, high = self.reach.intervals(steps)
-        return self._moved(low), self._moved(high)
+        return self._shift(low), self._shift(high)
 
-    def _moved(self, x: Floats) -> Floats:
+    def _shift(self, x: Floats) -> Floats:
         return np.asarray(np.clip(x, -8e307, 8e307) - min(max(self.origin, -8e307), 8e307))
 
 
@@ -370,7 +370,7 @@ def ends_around(
 
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
-    nested = inverse.boxes([Shifted(reach, around)], steps, OFFSETS)
+    nested = inverse.boxes([ShiftedReach(reach, around)], steps, OFFSETS)
     drawn = side.account.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
     if drawn is None:
         return None

@@ -171,11 +171,11 @@ class WindowRows:
     def __init__(
         self, data: Column, n: int, candidates: Candidates, granularity: Fraction | None, account: Account
     ) -> None:
-        self.n, self._present = n, min(n, data.count())  # the public number of rows may be above the true one, or below
+        self.n, self._rows = n, min(n, data.count())  # the public number of rows may be above the true one, or below
         self._data, self._cells, self._account = data, Cells(candidates, granularity), account
-        self._shared: dict[int, Integers] = {}
-        self._counted: dict[int, tuple[int, int]] = {}
-        self._known: list[tuple[int, Integers]] = []
+        self._cell_digits: dict[int, Integers] = {}
+        self._cell_counts: dict[int, tuple[int, int]] = {}
+        self._windows: list[tuple[int, Integers]] = []
 
     @property
     def size(self) -> int:
@@ -187,26 +187,26 @@ class WindowRows:
 
         If that is most of the rows, all are read: sorting is then no more work.
         """
-        new = self._unknown([(max(a, 1), min(b, self._present)) for a, b in windows])
-        if 2 * sum(b - a + 1 for a, b in new) > self._present:
-            new = self._unknown([(1, self._present)])
+        new = self._unread([(max(a, 1), min(b, self._rows)) for a, b in windows])
+        if 2 * sum(b - a + 1 for a, b in new) > self._rows:
+            new = self._unread([(1, self._rows)])
         if not new:
             return
         selected = self._data.order(new)
         keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in new]
         self._count({int(k[end]) for k in keys for end in (0, -1)})
-        self._known = _join_windows(
-            [*self._known, *((a, self._placed(a, k)) for (a, _), k in zip(new, keys, strict=True))]
+        self._windows = _join_windows(
+            [*self._windows, *((a, self._window_candidates(a, k)) for (a, _), k in zip(new, keys, strict=True))]
         )
 
     def places(self, ranks: Integers) -> Integers:
         """The candidates at which rows of these ranks lie, each from 1 to n and inside the windows so far."""
-        starts = np.array([a for a, _ in self._known], np.int64)
+        starts = np.array([a for a, _ in self._windows], np.int64)
         out = np.full(ranks.size, self.size, np.int64)
         window = np.searchsorted(starts, ranks, side="right") - 1
-        for k in np.unique(window[ranks <= self._present]).tolist():
-            a, known = self._known[k]
-            here = (window == k) & (ranks <= self._present)
+        for k in np.unique(window[ranks <= self._rows]).tolist():
+            a, known = self._windows[k]
+            here = (window == k) & (ranks <= self._rows)
             out[here] = known[ranks[here] - a]
         return out
 
@@ -214,22 +214,22 @@ class WindowRows:
         """The number of the n rows at this candidate or below."""
         key = self._cells.key_of(candidate)
         self._count({key})
-        before, inside = self._counted[key]
-        ranks = (before + 1, min(before + inside, self._present))
-        seen = key not in self._shared and not self._unknown([ranks])  # drawn where it is, in a window
+        before, inside = self._cell_counts[key]
+        ranks = (before + 1, min(before + inside, self._rows))
+        seen = key not in self._cell_digits and not self._unread([ranks])  # drawn where it is, in a window
         if seen:
             placed = self.places(np.arange(ranks[0], ranks[1] + 1))
         else:
             digits = self._digits(key)
             placed = self._candidates(np.full(digits.size, key, np.int64), digits)
-        return min(before + int(np.searchsorted(placed, candidate, side="right")), self._present)
+        return min(before + int(np.searchsorted(placed, candidate, side="right")), self._rows)
 
-    def _unknown(self, windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    def _unread(self, windows: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """The parts of these windows that have not been read yet, in pieces that don't touch."""
         pieces: list[tuple[int, int]] = []
         for a, b in sorted(windows):
             start = a if not pieces else max(a, pieces[-1][1] + 1)
-            for known, rows in self._known:
+            for known, rows in self._windows:
                 if known <= start < known + rows.size:
                     start = known + rows.size
                 elif start < known <= b:
@@ -241,7 +241,7 @@ class WindowRows:
 
     def _count(self, keys: set[int]) -> None:
         """Count the rows in cells below each of these, and in it: one pass."""
-        ordered = np.array(sorted(keys - self._counted.keys()), np.int64)
+        ordered = np.array(sorted(keys - self._cell_counts.keys()), np.int64)
         if not ordered.size:
             return
         bounds = np.concatenate((self._cells.bounds(ordered), self._cells.bounds(ordered + 1)))
@@ -249,17 +249,20 @@ class WindowRows:
         found = np.empty(bounds.size, np.int64)
         found[order] = self._data.sum(functools.partial(below, bounds=bounds[order].tolist()))
         pairs = zip(ordered.tolist(), found[: ordered.size].tolist(), found[ordered.size :].tolist(), strict=True)
-        self._counted |= {key: (before, up_to - before) for key, before, up_to in pairs}
+        self._cell_counts |= {key: (before, up_to - before) for key, before, up_to in pairs}
 
-    def _placed(self, first: int, keys: Integers) -> Integers:
+    def _window_candidates(self, first: int, keys: Integers) -> Integers:
         """The rows from this rank on, with their cells, as candidates in their order."""
         digits, own = np.zeros(keys.size, np.int64), np.ones(keys.size, bool)
-        for key in {int(keys[0]), int(keys[-1])} | self._shared.keys():  # rows in this cell may lie outside the window
+        for key in {
+            int(keys[0]),
+            int(keys[-1]),
+        } | self._cell_digits.keys():  # rows in this cell may lie outside the window
             low, high = (int(np.searchsorted(keys, key, side)) for side in ("left", "right"))
-            start = first - 1 + low - self._counted[key][0]
+            start = first - 1 + low - self._cell_counts[key][0]
             if low < high:
                 digits[low:high], own[low:high] = self._digits(key)[start : start + high - low], False
-        digits[own] = self._drawn(keys[own])
+        digits[own] = self._new_digits(keys[own])
         return np.sort(self._candidates(keys, digits))
 
     def _candidates(self, keys: Integers, digits: Integers) -> Integers:
@@ -270,11 +273,11 @@ class WindowRows:
 
     def _digits(self, key: int) -> Integers:
         """The digits of all rows in a cell, in their order; drawn once."""
-        if key not in self._shared:
-            self._shared[key] = np.sort(self._drawn(np.full(self._counted[key][1], key)))
-        return self._shared[key]
+        if key not in self._cell_digits:
+            self._cell_digits[key] = np.sort(self._new_digits(np.full(self._cell_counts[key][1], key)))
+        return self._cell_digits[key]
 
-    def _drawn(self, keys: Integers) -> Integers:
+    def _new_digits(self, keys: Integers) -> Integers:
         """New digits for rows in these cells."""
         return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
 

@@ -212,8 +212,10 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
     def advise(advice: Advice) -> Advice:
         return quantile_trees.advice(advice, n, levels, question.epsilon, g) if chained else advice
 
-    def bears() -> tuple[int, int]:
+    def secret_room() -> tuple[int, int]:
         return data.count(), min(ranks[0] - 1, data.count() - ranks[-1]) // g
 
-    drawn = inverse_draw(question, n, room, bears, reaches, dimension=len(levels), lattices=CANDIDATES, advise=advise)
+    drawn = inverse_draw(
+        question, n, room, secret_room, reaches, dimension=len(levels), lattices=CANDIDATES, advise=advise
+    )
     return drawn if drawn.value is None else replace(drawn, value=np.sort(np.atleast_1d(drawn.value)))

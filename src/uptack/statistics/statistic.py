@@ -156,7 +156,7 @@ def inverse_draw(
     question: Question,
     n: int,
     room: Callable[[int], int],
-    bears: Callable[[], tuple[int, int]],
+    secret_room: Callable[[], tuple[int, int]],
     reaches: Callable[[int, Lattice], list[Reach]],
     *,
     dimension: int = 1,
@@ -168,7 +168,7 @@ def inverse_draw(
     """One draw by inverse sensitivity, or ⊥: free if public numbers decide it, and a candidate otherwise.
 
     `room(n)` is the number of steps that stay inside a table of n rows; `known` is the same for this table, if more
-    than n is public. `bears()` reads the number of rows and κ, if they are secret. `reaches(steps, lattice)` are the
+    than n is public. `secret_room()` reads the number of rows and κ, if they are secret. `reaches(steps, lattice)` are the
     reaches of the numbers that are drawn together; the answer is a list of them, or one number. `advise` may improve
     the advice of a free ⊥.
 
@@ -176,13 +176,15 @@ def inverse_draw(
     of g: tied values then fill a shell of many points instead of one.
     """
     account, secret, step = question.account, question.size_is_secret, question.granularity
-    offered: Sequence[Lattice] = lattices if question.plausible is None else question.guessed(lattices, scale)
+    offered: Sequence[Lattice] = (
+        lattices if question.plausible is None else question.plausible_lattices(lattices, scale)
+    )
     public = question.at_most if secret and question.count is None else n
     kappa = known if known is not None else None if public is None else room(public)
     seen = _lattice_and_steps(kappa if public is not None else None, question, dimension, offered)
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
-    size, kappa = bears() if secret or kappa is None else (n, kappa)
+    size, kappa = secret_room() if secret or kappa is None else (n, kappa)
     lattice, steps = seen[0], useful_steps(seen[1], size, account.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
     drawn = account.draw(

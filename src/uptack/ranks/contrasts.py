@@ -395,7 +395,7 @@ class WelchInterval:
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
         """For the difference of the populations' means; infinite if a tail is too heavy."""
         half = math.hypot(self.first.half(confidence, True), self.second.half(confidence, True))
-        (down, up), (other_down, other_up) = (one.made.tails(DOUBT) for one in (self.first, self.second))
+        (down, up), (other_down, other_up) = (one.moments.tails(DOUBT) for one in (self.first, self.second))
         return value - half - down - other_up, value + half + up + other_down
 
     @property

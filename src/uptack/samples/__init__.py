@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pyarrow import csv
 
 from uptack.errors import InvalidArgument
 
 __all__ = ["load", "path"]
 
 NAMES = ("clinic", "health", "visits")
-
-
-def _column(cells: tuple[str, ...]) -> NDArray[Any]:
-    """Integers if all cells are, else floats, else truth values, else text."""
-    text = np.array(cells)
-    if set(cells) <= {"true", "false"}:
-        return np.array([cell == "true" for cell in cells])
-    for kind in (np.int64, np.float64):
-        try:
-            return text.astype(kind)
-        except ValueError:
-            continue
-    return text
 
 
 def load(name: str = "clinic") -> dict[str, NDArray[Any]]:
@@ -50,8 +37,8 @@ def load(name: str = "clinic") -> dict[str, NDArray[Any]]:
     >>> bool(clinic["wait_minutes"].max() > 1000 * np.median(clinic["wait_minutes"]))
     True
     """
-    header, *rows = csv.reader(path(name).read_text("utf-8").splitlines())
-    return {column: _column(cells) for column, cells in zip(header, zip(*rows, strict=True), strict=True)}
+    table = csv.read_csv(path(name))
+    return {column: np.array(table[column].to_pylist()) for column in table.column_names}
 
 
 def path(name: str = "health") -> Path:

@@ -84,16 +84,13 @@ class ProportionInterval:
         """For the share in the population."""
         failing = 1 - read(confidence)
         if self.secret:
-            return self._around_secret(value, failing)
-        side = float(failing / 2)
-        low = _least_share(lambda p: self._at_least(self.true, p) > side) if self.rows else 0.0
-        high = 1 - _least_share(lambda p: self._at_least(self.rows - self.true, p) > side) if self.rows else 1.0
-        return min(low, float(value)), max(high, float(value))
-
-    def _around_secret(self, value: Any, failing: Fraction) -> tuple[float, float]:
-        off, side = self.law.cutoff(failing / 16) - 1, float(failing * Fraction(3, 8))
-        low = self._end(self.true - off, self.rows - self.true + off, side)
-        high = 1 - self._end(self.rows - self.true - off, self.true + off, side)
+            off, side = self.law.cutoff(failing / 16) - 1, float(failing * Fraction(3, 8))
+            low = self._end(self.true - off, self.rows - self.true + off, side)
+            high = 1 - self._end(self.rows - self.true - off, self.true + off, side)
+        else:
+            side = float(failing / 2)
+            low = _least_share(lambda p: self._at_least(self.true, p) > side) if self.rows else 0.0
+            high = 1 - _least_share(lambda p: self._at_least(self.rows - self.true, p) > side) if self.rows else 1.0
         return min(low, float(value)), max(high, float(value))
 
     def _end(self, true: int, others: int, side: float) -> float:
@@ -166,10 +163,6 @@ def _error_bound(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     return f"within {100 * off / rows:.2g} percentage points of the rows' own share"
 
 
-HOW = "Pass equals=, the value or values to count, or above=, a number: larger values count."
-NAMES = {"integer": "integers", "number": "numbers", "any": "Python objects"} | {kind: HELD[kind][0] for kind in HELD}
-
-
 def indicator(x: Any, equals: Any, above: Any) -> Column:
     """1 for rows that count and 0 for others, by the declared type of the column and the options alone."""
     data = as_column("x", x, None, "a one-dimensional column")
@@ -178,15 +171,18 @@ def indicator(x: Any, equals: Any, above: Any) -> Column:
     if equals is None and above is None:
         if data.kind != "boolean":
             must = "a column of truth values unless equals= or above= is given"
-            raise InvalidArgument("x", must, f"a column of {NAMES[data.kind]}", HOW)
+            fix = "Pass equals=, the value or values to count, or above=, a number: larger values count."
+            names = {"integer": "integers", "number": "numbers", "any": "Python objects"}
+            what = names[data.kind] if data.kind in names else HELD[data.kind][0]
+            raise InvalidArgument("x", must, f"a column of {what}", fix)
         equals = True
     several = isinstance(equals, list | tuple | set | frozenset | np.ndarray)
     if several and any(value is None for value in equals):
         raise InvalidArgument("equals", "values other than None", "None", "missing= says what becomes of such rows.")
-    what = (">", above) if equals is None else ("in" if several else "==", equals)
+    tested = (">", above) if equals is None else ("in" if several else "==", equals)
     try:
         forms = {} if data.form is None else {data.name: data.form}
-        (condition,) = conditions({data.name: what}, {data.name: data.kind}, forms)
+        (condition,) = conditions({data.name: tested}, {data.name: data.kind}, forms)
     except InvalidArgument as error:
         raise InvalidArgument("above" if equals is None else "equals", error.must, error.got) from None
     return data.meeting(condition)
@@ -234,7 +230,13 @@ def proportion(
     data, question = column(indicator(x, equals, above), question)
     true, false = data.weighted_sum(true_and_false)
     count = 0 if question.size_is_secret else data.count()
-    return _noisy_share(true, false, question.size_is_secret, count, data.unit.most, question, _estimand(data))
+    notes: tuple[str, ...] = ()
+    if data.of_people and data.own is None:
+        notes = ("Mean over people of the share of their rows that count. Every person has the same weight.",)
+    elif data.of_people and data.own is not None:
+        which = "whose last row counts" if data.own.how == "last" else "with at least one row that counts"
+        notes = (f"Share of people {which}.",)
+    return _noisy_share(true, false, question.size_is_secret, count, data.unit.most, question, notes)
 
 
 def _noisy_share(
@@ -296,14 +298,3 @@ def _missing_codes(values: Field | Floats) -> Integers:
         missing = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(values.size, bool)
         missing = missing if gaps is None else missing | gaps
     return np.where(missing, -1, 0)
-
-
-def _estimand(data: Column) -> tuple[str, ...]:
-    """What is estimated where people are the unit."""
-    if not data.of_people:
-        return ()
-    own = data.own
-    if own is None:
-        return ("Mean over people of the share of their rows that count. Every person has the same weight.",)
-    which = "whose last row counts" if own.how == "last" else "with at least one row that counts"
-    return (f"Share of people {which}.",)

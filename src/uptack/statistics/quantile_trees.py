@@ -30,7 +30,6 @@ from uptack.statistics.column_options import Question, least_n
 from uptack.table.protocol import Column
 
 Integers = NDArray[np.int64]
-MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def candidate_lattices(n: int, fewer: int = 0) -> list[Candidates]:
 
     n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
     """
-    digits = max(8, min(n.bit_length() - 1, MOST_DIGITS) - fewer)
+    digits = max(8, min(n.bit_length() - 1, 40) - fewer)
     made = (Candidates(lattice, digits) for lattice in VECTOR_LATTICES)
     return [candidates for candidates in made if candidates.size < 1 << 62]
 
@@ -148,9 +147,6 @@ class Cells:
 
 BITS = 40
 """Random bits per row."""
-
-FEW_BOUNDS = 64
-"""Up to so many bounds it is faster to compare all rows with each of them."""
 
 
 class WindowRows:
@@ -302,7 +298,7 @@ def _join_windows(known: list[tuple[int, Integers]]) -> list[tuple[int, Integers
 
 def below(x: Floats, bounds: Sequence[float]) -> list[int]:
     """How many of these rows lie below each of some increasing bounds."""
-    if len(bounds) <= FEW_BOUNDS:
+    if len(bounds) <= 64:  # faster than a search
         return [int(np.count_nonzero(x < bound)) for bound in bounds]
     passed = np.bincount(np.searchsorted(np.array(bounds), x, side="right"), minlength=len(bounds) + 1)
     counts: list[int] = np.cumsum(passed)[:-1].tolist()
@@ -315,13 +311,6 @@ def _share(digits: Integers, widths: Integers) -> Integers:
     low, middle, high = widths & ((1 << half) - 1), (widths >> half) & ((1 << half) - 1), widths >> BITS
     shares: Integers = digits * high + ((digits * middle + (digits * low >> half)) >> half)
     return shares
-
-
-FEWER_DIGITS = 4
-"""Digits that a tree leaves out: its values need the bits, and its windows can hold tied rows together."""
-
-SLACK = 4
-"""The error in rows of the nearest candidate to a rank, if so many tied rows have the same digits."""
 
 
 def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Question) -> Floats | None:
@@ -349,10 +338,12 @@ def tree_loss(tree: Tree) -> loss.Loss:
 def plan_tree(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
     """The finest candidates that n allows, and the tree over them; None if n is too small for the coarsest."""
     few = len(ranks) <= FEW
-    offered = candidate_lattices(n, 0 if few else FEWER_DIGITS)
+    offered = candidate_lattices(
+        n, 0 if few else 4
+    )  # windows of a tree can hold 2^5 tied rows together, and its values need the bits
 
     def over(candidates: Candidates, depth: int | None) -> Tree | None:
-        slack = max(SLACK, 2 + 2 * (n >> candidates.digits))
+        slack = max(4, 2 + 2 * (n >> candidates.digits))  # rows with the same digits, twice, and the two ends
         tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack, depth)
         return tree if tree.fits(strict=few) else None
 

@@ -86,21 +86,18 @@ def heat_map(answer: SectionAnswer, profile: Profile) -> HeatMap | None:
     values, names = answer.value.values, [label(name) for name in answer.value.names]
     ends = answer.figure.interval
     low, high = (values, values) if ends is None else map(np.asarray, ends)
-    rows = [
-        [_cell(i == j, float(values[i, j]), (float(low[i, j]), float(high[i, j]))) for j in range(len(names))]
-        for i in range(len(names))
-    ]
+
+    def cell(i: int, j: int) -> HeatCell:
+        if i == j:
+            return HeatCell("", "", "same")
+        sign = "plus" if low[i, j] > 0 else "minus" if high[i, j] < 0 else ""
+        text = f"{values[i, j]:.2f}".replace("-0.00", "0.00")
+        return HeatCell(text, f"{low[i, j]:.2f} to {high[i, j]:.2f}", sign, round(60 * float(values[i, j]) ** 2, 1))
+
+    rows = [[cell(i, j) for j in range(len(names))] for i in range(len(names))]
     errors = [max(high[i, j] - values[i, j], values[i, j] - low[i, j]) for i in range(len(names)) for j in range(i)]
     error = "" if ends is None else f"{math.ceil(100 * max(errors)) / 100:.2f}"
     return HeatMap(names, rows, error, profile.unit == "people")
-
-
-def _cell(same: bool, value: float, ends: tuple[float, float]) -> HeatCell:
-    if same:
-        return HeatCell("", "", "same")
-    sign = "plus" if ends[0] > 0 else "minus" if ends[1] < 0 else ""
-    text = f"{value:.2f}".replace("-0.00", "0.00")
-    return HeatCell(text, f"{ends[0]:.2f} to {ends[1]:.2f}", sign, round(60 * value**2, 1))
 
 
 STYLE = """\

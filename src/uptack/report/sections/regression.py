@@ -20,9 +20,6 @@ from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
 
-TINY, HUGE = 1e-300, 1e300
-"""A scale is wider than the one, and less wide than the other: floats can't divide it else."""
-
 
 def ask(session: Session, target: str, epsilon: Fraction) -> list[Request]:
     """The target on all other numbers, and on texts whose levels are public."""
@@ -146,7 +143,7 @@ def on_scale(rows: list[Coefficient], ends: list[tuple[float, ...]], unit: str) 
     far = 4 * max((abs(value) for _, _, value in ends), default=0.0) or 1.0
     low = min([0.0, *(max(a, -far) for a, _, _ in ends)])
     high = max([0.0, *(min(b, far) for _, b, _ in ends)])
-    if not TINY < high - low < HUGE:  # nor where it is not a number
+    if not 1e-300 < high - low < 1e300:  # floats can't divide by it, or it is not a number
         return Effects([Effect(row) for row in rows], [], 0.0, unit)
     edge = (high - low) / 20
     low, high = low - edge, high + edge

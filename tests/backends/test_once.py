@@ -145,7 +145,7 @@ def test_figures_from_before_a_file_changed_stay(tmp_path, monkeypatch):
     age, cost, _, ill = profile(session, 9, progress=False).columns
     assert age["median"].value is not None
     assert cost["median"].value is None
-    assert "can't be read" in ill.releases[-1].note
+    assert "could not be read" in ill.releases[-1].note
 
 
 def test_a_text_that_is_none_does_not_stop_a_report_of_people(tmp_path):

@@ -213,7 +213,7 @@ def test_a_report_that_answers_little_says_what_would_help():
     text = to_html(made)
     assert all(column["median"].value is None for column in made.columns)
     assert "15 of 15 numeric columns have no median" in text
-    assert "This would help most: ε ≈ " in text
+    assert "What would help most: ε ≈ " in text
     total = float(made.columns[0]["median"].note.partition("ε of about ")[2].partition(" for the whole report")[0])
     assert total > 1  # the report's own ε, not a slice of it
 

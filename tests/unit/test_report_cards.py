@@ -201,7 +201,7 @@ def test_columns_are_left_out_by_options_schema_or_name(tmp_path):
 
     made = ut.report(path, **seeded)
     assert [one.part.name for one in made.columns] == ["age", "note"]
-    assert made.hints[-1].startswith("Left out, as ids or row numbers by their names: column_1, ID.")
+    assert made.hints[-1].startswith("Left out because of their names, as ids or row numbers: column_1, ID.")
     assert names(skip=["note"]) == ["age"]
     assert names(columns=["column_1", "age"]) == ["column_1", "age"]
     text = "".join(f'[columns.{name}]\nkind = "integer"\n' for name in ("column_1", "age", "note", "ID"))

@@ -382,7 +382,9 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         lines.append("Not computed at this budget: " + "; ".join(missing) + ".")
     if division.by_name:
         omitted = ", ".join(map(label, division.by_name))
-        lines.append(f"Left out, as ids or row numbers by their names: {omitted}. Choose them as columns to keep them.")
+        lines.append(
+            f"Left out because of their names, as ids or row numbers: {omitted}. To include them, list them as columns."
+        )
     return tuple(lines)
 
 
@@ -398,7 +400,7 @@ def _best_advice(division: Division, numeric: list[Part], times: float, enough: 
     fewer = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < fewer < len(numeric):
         ways.append(f"fewer columns (about {fewer} of these {len(numeric)})")
-    return "This would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+    return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
 
 
 def _rounded_up(value: float) -> float:

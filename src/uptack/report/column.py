@@ -272,7 +272,7 @@ class ColumnProfile:
             return f"{most} If you expect more, declare another type (--type)."
         note = next((figure.note for figure in self.figures), "")
         if self.counts is not None:
-            note = f"{note} Categories that the schema lists (levels) are all counted.".strip()
+            note = f"{note} To count all categories, list them in the schema (levels).".strip()
         return self.part.skipped or note or "Not computed at this budget."
 
     def to_dict(self) -> dict[str, Any]:

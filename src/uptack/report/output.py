@@ -38,7 +38,7 @@ TABLES: dict[str, CsvTable] = {
          "high": "number", "note": "string"},
     ),
     "counts": CsvTable(
-        "How many rows, or people, each category has; the error holds with 95% confidence, noise alone.",
+        "Rows, or people, in each category, with the 95% error of the privacy noise.",
         {"column": "string", "category": "string", "count": "integer", "error": "integer"},
     ),
     "densities": CsvTable(
@@ -46,7 +46,7 @@ TABLES: dict[str, CsvTable] = {
         {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
     ),
     "costs": CsvTable(
-        "What each figure cost. The total, in the descriptor, is less than the sum: the plan was fixed in advance.",
+        "The cost of each figure. The total, in the descriptor, is less than the sum: all were planned in advance.",
         {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
     ),
 }  # fmt: skip

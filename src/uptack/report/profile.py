@@ -343,7 +343,7 @@ class _Releases:
                 raise
             made, failure = None, f"Not computed: {error}"
             if not isinstance(error, InvalidArgument):  # that is of this figure alone
-                failure = self._failure = "Not computed: the rows can't be read."
+                failure = self._failure = "Not computed: the rows could not be read."
         if made is None:
             return Figure(label, None, None, failure, "withheld", cost), None
         self._any = True

@@ -115,7 +115,7 @@ HTML = """\
 {% for row in heat.rows %}<tr><th scope="row">{{ heat.names[loop.index0] }}</th>{% for cell in row %}<td{% if cell.sign %} class="{{ cell.sign }}" style="--much: {{ cell.much }}%"{% endif %}{% if cell.title %} title="{{ cell.title }}"{% endif %}>{{ cell.text }}</td>{% endfor %}</tr>
 {% endfor %}
 </table></div>
-<p class="soft small">{% if heat.error %}Off by at most {{ heat.error }} each (95%); one without a colour may as well be 0. {% endif %}By ranks (Kendall's τ, turned into the correlation that it has in a normal law).{% if heat.people %} Of people, those of the means of their rows.{% endif %}</p>
+<p class="soft small">{% if heat.error %}Each is within {{ heat.error }} of the correlation of the rows (95%); those without a colour cannot be told from 0. {% endif %}Estimated from ranks: Kendall's τ, converted to the correlation of a normal distribution.{% if heat.people %} For people, of the means of their rows.{% endif %}</p>
 """  # noqa: E501
 
 

@@ -166,7 +166,7 @@ HTML = """\
 {% endfor %}
 <div class="bar scalebar"><div class="name"></div><div class="scale">{% for tick in effects.ticks %}<span style="left: {{ (100 * tick.share) | round(2) }}%">{{ tick.text }}</span>{% endfor %}</div><div class="value"></div></div>
 </div>
-<p class="soft small">{{ effects.unit[0] | upper }}{{ effects.unit[1:] }}, with 95% intervals.{% if effects.rows | selectattr("beyond") | list %} Those that fade out go on beyond the scale.{% endif %}</p>
+<p class="soft small">{{ effects.unit[0] | upper }}{{ effects.unit[1:] }}, with 95% intervals.{% if effects.rows | selectattr("beyond") | list %} Intervals that fade out extend beyond the scale.{% endif %}</p>
 {% endif %}
 {{ cells(shown.cells) -}}
 """  # noqa: E501

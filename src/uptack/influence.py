@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from uptack import checks
 from uptack.display.plots import axes
 from uptack.errors import InvalidArgument
-from uptack.reach import Segment
 from uptack.registry import declared
 from uptack.statistics.statistic import Functional, Statistic
 
@@ -69,15 +68,10 @@ class Influence:
 # --------------------------------------------------------------------------------------------------- the statistics
 
 
-def _statistics_by_name() -> dict[str, Callable[..., Statistic]]:
-    """The statistics that the registry can describe, by name."""
-    return {name: one.statistic for name, one in declared().items() if one.statistic is not None}
-
-
 def _statistic_of(statistic: object, also: str = "") -> tuple[Statistic, Functional, str]:
     """The statistic of that name, its functional, and what it is called with its levels."""
     name, *levels = statistic if isinstance(statistic, tuple) and statistic else (statistic,)
-    described = _statistics_by_name()
+    described = {name: one.statistic for name, one in declared().items() if one.statistic is not None}
     build = described.get(name) if isinstance(name, str) else None
     if build is None:
         must = f"one of {', '.join(map(repr, described))}, alone or in a tuple with its levels{also}"
@@ -122,26 +116,16 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
     if known is not None:
         ordered = np.concatenate(([-np.inf], np.sort(rows), [np.inf]))
         described, _, name = known
-        without = _weighted_sum(ordered, described.segments(n))
-        with_row = _sums_with_row(ordered, described.segments(n + 1), z)
+        without = float(sum(float(s.weight) * ordered[s.first : s.last + 1].sum() for s in described.segments(n)))
+        with_row = np.zeros(z.size)
+        for s in described.segments(n + 1):
+            inner = ordered[s.first : s.last].sum() + np.clip(z, ordered[s.first - 1], ordered[s.last])
+            with_row += float(s.weight) * inner
     else:
         assert callable(statistic)
         without, name = float(statistic(rows)), getattr(statistic, "__name__", "statistic")
         with_row = np.array([float(statistic(np.append(rows, one))) for one in z])
     return Influence(z, (n + 1) * (with_row - without), name, "empirical influence")
-
-
-def _weighted_sum(x: Floats, segments: tuple[Segment, ...]) -> float:
-    """Σ w·(x(first) + ... + x(last)), where x[i] is the i-th smallest row."""
-    return float(sum(float(s.weight) * x[s.first : s.last + 1].sum() for s in segments))
-
-
-def _sums_with_row(x: Floats, segments: tuple[Segment, ...], z: Floats) -> Floats:
-    """The same for the table with one more row at z, for every z at once."""
-    total = np.zeros(z.size)
-    for s in segments:
-        total += float(s.weight) * (x[s.first : s.last].sum() + np.clip(z, x[s.first - 1], x[s.last]))
-    return total
 
 
 # --------------------------------------------------------------------------------------------------------- on a law
@@ -189,18 +173,14 @@ def _influence(statistic: Functional, law: Any, z: Floats) -> Floats:
     if statistic.weight:
         low, high = (float(p) for p in statistic.between)
         a, b = law.ppf(low), law.ppf(high)
-        total += float(statistic.weight) * (_clamp(z, low, high, a, b) - _mean_clamped(law, low, high, a, b))
+        inside = z if (low, high) == (0, 1) else np.clip(z, a, b)  # with nothing cut off even outside of the support
+        total += float(statistic.weight) * (inside - _mean_clamped(law, low, high, a, b))
     for weight, p in statistic.levels:
         q, level = law.ppf(float(p)), float(p)
         with np.errstate(divide="ignore"):
             step = np.float64(1) / law.pdf(q)
         total += float(weight) * np.select([z < q, z > q], [(level - 1) * step, level * step], 0.0)
     return total
-
-
-def _clamp(z: Floats, low: float, high: float, a: float, b: float) -> Floats:
-    """clamp(z, a, b); with nothing cut off, z itself, even outside of the law's support."""
-    return z if (low, high) == (0, 1) else np.clip(z, a, b)
 
 
 def _mean_clamped(law: Any, low: float, high: float, a: float, b: float) -> float:

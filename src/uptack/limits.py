@@ -105,11 +105,6 @@ def _numbers(most: int) -> list[int]:
     return sorted({min(round(1.1**i), most) for i in range(math.ceil(math.log(most) / math.log(1.1)) + 1)})
 
 
-def _cube(cells: int, rows: int, eps: float) -> float:
-    """Cells that hold 0 or τ rows each, and one more with the others: d/(1 + e^(εd)) of `count` in every one."""
-    return cells * _best(lambda d: d / (1 + np.exp(eps * d)), rows // cells, eps, 4.0)
-
-
 def _blocks(blocks: int, size: int, rows: int, eps: float) -> float:
     """The lemma in disjoint blocks of `size` cells, one cell of each holding η rows: their errors add up."""
     if blocks < 1 or size < 2:
@@ -152,7 +147,8 @@ def sparse_histogram(n: int, cells: int, occupied: int, epsilon: Rational) -> fl
         raise InvalidArgument("occupied", f"at most cells, {size}", filled)
     numbers = _numbers(filled - 1)
     blocks = (_blocks(min(k, free // b), b, rows, eps) for k in numbers for b in (2, 3, free // k) if b <= free)
-    return max(*(_cube(k, rows, eps) for k in numbers), *blocks, 0.0)
+    cubes = (k * _best(lambda d: d / (1 + np.exp(eps * d)), rows // k, eps, 4.0) for k in numbers)
+    return max(*cubes, *blocks, 0.0)
 
 
 def margins(n: int, columns: int, epsilon: Rational) -> float:

@@ -136,15 +136,10 @@ def _place(trials: int, chance: Real, drawn: int, bits: int) -> int | None:
 def one_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     """The noise of a single count, with 95% confidence."""
     law = IntegerLaplace(cost.adjacency.rows_per_person / cost.exact_epsilon)
-    return f"within ±{_cap(given) * law.interval(Fraction(95, 100))[1]}"
+    return f"within ±{int(given.get('at_most') or 1) * law.interval(Fraction(95, 100))[1]}"
 
 
 def each_count(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     """The noise of each cell of a histogram, with 95% confidence."""
     law = cell_noise(cost.exact_epsilon, cost.adjacency)
-    return f"each count within ±{_cap(given) * law.interval(Fraction(95, 100))[1]}"
-
-
-def _cap(given: Mapping[str, Any]) -> int:
-    """The number of rows, or of categories, of one person that count."""
-    return int(given.get("at_most") or 1)
+    return f"each count within ±{int(given.get('at_most') or 1) * law.interval(Fraction(95, 100))[1]}"

@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 CONFIDENCE = Fraction(95, 100)
 
 
-def sentences(notes: Sequence[str]) -> str:
-    """Notes as one paragraph. One alone stays as it is."""
-    if len(notes) < 2:
-        return "".join(notes)
-    return " ".join(note[:1].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in notes)
-
-
 @dataclass(frozen=True)
 class Figure:
     """One released figure, or what came in its place. Without a cost it was worked out from released ones.
@@ -58,7 +51,10 @@ class Figure:
         how = result.mechanism
         if isinstance(result, NoReply):
             return Figure(label, None, None, advice or result.reason, how, cost)
-        return Figure(label, result.value, None, sentences(result.notes), how, cost, result.noise)
+        notes = list(result.notes)
+        if len(notes) > 1:  # as one paragraph
+            notes = [note[:1].upper() + note[1:] + ("" if note.endswith(".") else ".") for note in notes]
+        return Figure(label, result.value, None, " ".join(notes), how, cost, result.noise)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

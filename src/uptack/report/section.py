@@ -94,26 +94,14 @@ class SectionAnswer:
         return f"{self.section.label.capitalize()}{of}"
 
 
-def _request_columns(session: Session, requests: Sequence[Request]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for request in requests for name in request.columns))
-
-
 def _figures_json(answer: SectionAnswer) -> Any:
-    made = [figure.to_dict() for figure in answer.figures]
-    return made[0] if len(made) == 1 else made
+    figures = [figure.to_dict() for figure in answer.figures]
+    return figures[0] if len(figures) == 1 else figures
 
 
 def _figures_records(answer: SectionAnswer) -> list[Record]:
-    made = zip(answer.requests, answer.figures, strict=True)
-    return [line for request, figure in made for line in figure.records(answer.section.about(request))]
-
-
-def _no_view(answer: SectionAnswer, profile: Profile) -> None:
-    """A section whose table says all."""
-
-
-TABLE = "{{ cells(shown.cells) }}"
-"""The part of the page for a section that is a table."""
+    pairs = zip(answer.requests, answer.figures, strict=True)
+    return [line for request, figure in pairs for line in figure.records(answer.section.about(request))]
 
 
 @dataclass(frozen=True)
@@ -151,9 +139,11 @@ class Section:
     example: str = "y"
     of_column: bool = False
     long: bool = True
-    columns: Callable[[Session, Sequence[Request]], tuple[str, ...]] = _request_columns
-    html: str = TABLE
-    view: Callable[[SectionAnswer, Profile], Any] = _no_view
+    columns: Callable[[Session, Sequence[Request]], tuple[str, ...]] = lambda session, requests: tuple(
+        dict.fromkeys(name for request in requests for name in request.columns)
+    )
+    html: str = "{{ cells(shown.cells) }}"
+    view: Callable[[SectionAnswer, Profile], Any] = lambda answer, profile: None
     style: str = ""
     to_dict: Callable[[SectionAnswer], Any] = _figures_json
     records: Callable[[SectionAnswer], list[Record]] = _figures_records

@@ -168,9 +168,9 @@ def inverse_draw(
     """One draw by inverse sensitivity, or ⊥: free if public numbers decide it, and a candidate otherwise.
 
     `room(n)` is the number of steps that stay inside a table of n rows; `known` is the same for this table, if more
-    than n is public. `secret_room()` reads the number of rows and κ, if they are secret. `reaches(steps, lattice)` are the
-    reaches of the numbers that are drawn together; the answer is a list of them, or one number. `advise` may improve
-    the advice of a free ⊥.
+    than n is public. `secret_room()` reads the number of rows and κ, if they are secret. `reaches(steps, lattice)` are
+    the reaches of the numbers that are drawn together; the answer is a list of them, or one number. `advise` may
+    improve the advice of a free ⊥.
 
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.

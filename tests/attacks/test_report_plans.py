@@ -94,8 +94,8 @@ def test_a_regression_is_priced_among_the_neighbours_of_the_session(options):
     opened = session(table, **options)
     planned = plan(opened, 9, 1e-6, target="y")
     made = profile(opened, 9, 1e-6, target="y")
-    assert made.spent == planned.total <= made.asked
-    assert made.asked.epsilon == 9
+    assert made.spent == planned.total <= made.budget
+    assert made.budget.epsilon == 9
 
 
 @pytest.mark.parametrize("levels", [3, 12, 30])

@@ -53,7 +53,7 @@ def test_every_column_is_there_and_close(made):
 
 def test_it_costs_no_more_than_was_asked(made):
     assert made.spent <= ut.Privacy(2, 1e-6)
-    assert made.asked == ut.Privacy(2, 1e-6)
+    assert made.budget == ut.Privacy(2, 1e-6)
     assert made.spent.epsilon > 1.9  # and wastes little
 
 
@@ -70,7 +70,7 @@ def test_pure_privacy_has_no_delta():
     found = profile(session(), 2)
     assert found.spent.pure
     ward = next(c for c in found.columns if c.part.name == "ward")
-    assert "needs δ" in ward.part.skipped
+    assert "needs δ" in ward.part.skip_reason
     assert next(c for c in found.columns if c.part.name == "age").density.value is not None
 
 

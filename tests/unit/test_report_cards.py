@@ -187,8 +187,8 @@ def test_a_column_without_an_answer_says_why():
     names = np.array([f"name {i}" for i in range(3000)])
     made = ut.report({"x": RNG.normal(size=3000), "name": names}, epsilon=1, entropy=ut.SeededEntropy(1))
     assert not made.columns[1].answered
-    assert "Categories with fewer than" in made.columns[1].silence
-    assert "schema lists" in made.columns[1].silence
+    assert "Categories with fewer than" in made.columns[1].silence_reason
+    assert "list them in the schema" in made.columns[1].silence_reason
 
 
 def test_columns_are_left_out_by_options_schema_or_name(tmp_path):
@@ -257,6 +257,6 @@ def test_a_column_of_the_wrong_type_is_not_sent_for_more_rows(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("name,x\n" + "".join(f"w{i % 7},{i}\n" for i in range(3000)))
     made = ut.report(path, types={"name": "integer", "x": "integer"}, epsilon=4, entropy=ut.SeededEntropy(1))
-    assert "of 3,000 rows have a value of the type integer" in column(made, "name").silence
+    assert "of 3,000 rows have a value of the type integer" in column(made, "name").silence_reason
     reply = ut.open(path, types={"name": "integer", "x": "integer"}).median("name", epsilon=1)
     assert "rows with a value" in reply.reason

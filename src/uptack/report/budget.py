@@ -218,7 +218,7 @@ def _parts(
         )
         for name in names
     ]
-    if all(part.skipped for part in parts):
+    if all(part.skip_reason for part in parts):
         raise InvalidArgument(
             "columns", "at least one that can be reported", "none", "See uptack.open(...).describe()."
         )
@@ -337,7 +337,7 @@ def _total(division: Division, factor: Fraction) -> float:
 
 def omitted_figures(parts: Sequence[Part]) -> dict[str, list[str]]:
     """The columns that each figure is left out of, since the budget does not carry it."""
-    possible = {part.name: part.possible for part in parts}
+    possible = {part.name: part.possible_figures for part in parts}
     names = dict.fromkeys(figure.name for figure in FIGURES)
     lacking = {f: [p.name for p in parts if f in possible[p.name] and f not in p.figures] for f in names}
     return {figure: columns for figure, columns in lacking.items() if columns}
@@ -374,7 +374,7 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         lines.append(_best_advice(division, numeric, times, whole))
     missing = []
     for figure, names in omitted_figures(division.parts).items():
-        every = len(names) == sum(figure in part.possible for part in division.parts)
+        every = len(names) == sum(figure in part.possible_figures for part in division.parts)
         where = "" if every else f" of {len(names)} column{'s' if len(names) > 1 else ''}"
         needs = f" (needs ε ≈ {enough[figure]:g})" if figure in enough else ""
         missing.append(f"{FIGURE_NAMES.get(figure, figure)}{where}{needs}")

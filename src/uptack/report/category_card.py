@@ -43,7 +43,7 @@ def counts_request(part: Part, epsilon: Fraction, released: Quantiles) -> Reques
     return Request("histogram", part.name, epsilon=epsilon, delta=part.delta)
 
 
-def needs_delta(part: Part) -> str:
+def delta_reason(part: Part) -> str:
     """Categories that no schema lists need some δ."""
     if part.delta > 0 or part.keys:
         return ""
@@ -122,8 +122,8 @@ def counts_table(head: str, names: list[str], shown: list[Bar], note: str, style
 
 def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
     """Bars, or what would help."""
-    if column.part.skipped:
-        return CardView(anchor, column, [], note=column.part.skipped)
+    if column.part.skip_reason:
+        return CardView(anchor, column, [], note=column.part.skip_reason)
     figure, *others = column.figures
     lines = [share_line(one) for one in others]
     shown = None if figure.value is None else shares(bars(figure), column.part)
@@ -148,21 +148,21 @@ TRUTH_VALUES = _card(
     kinds=("boolean",),
     figures=(COUNTS, PRESENT),
     draws=(ColumnDraw("counts", Fraction(1, 8), counts_request), PRESENT_DRAW),
-    skipped=lambda part: "",
+    skip_reason=lambda part: "",
 )
 CATEGORIES = _card(
     name="categories",
     kinds=("text", "any"),
     figures=(COUNTS, PRESENT),
     draws=(ColumnDraw("counts", Fraction(1, 3), counts_request), PRESENT_DRAW),
-    skipped=needs_delta,
+    skip_reason=delta_reason,
 )
 OTHERS = _card(
     name="others",
     kinds=(),
     figures=(),
     draws=(),
-    skipped=lambda part: f"Columns of type {part.kind} are not reported.",
+    skip_reason=lambda part: f"Columns of type {part.kind} are not reported.",
 )
 """Columns of any other kind."""
 

@@ -113,7 +113,7 @@ class Card:
     """The declaration of a card: columns of these `kinds` have these `figures`, read off these `draws`, in their order.
 
     - `numeric`: whether it is about numbers, times or durations, which have a median.
-    - `skipped(part)`: why nothing is released; "" where something is.
+    - `skip_reason(part)`: why nothing is released; "" where something is.
     - `run(part, make)`: the figures. `make(draw, released)` makes one draw, which is paid for.
     - `overview(column)`: its cells in the table of all columns, by their heads; {} where it has no line there.
     - `details(column, style, unit)`: lines of text below a heading of its own; [] where it has none.
@@ -125,7 +125,7 @@ class Card:
     numeric: bool
     figures: tuple[ColumnFigure, ...]
     draws: tuple[ColumnDraw, ...]
-    skipped: Callable[[Part], str]
+    skip_reason: Callable[[Part], str]
     run: Callable[[Part, Callable[[ColumnDraw, Quantiles], Figure]], ColumnProfile]
     overview: Callable[[ColumnProfile], dict[str, str]]
     details: Callable[[ColumnProfile, TextStyle, str], list[str]]
@@ -163,14 +163,14 @@ class Part:
         return self.card.name, self.share, self.delta, self.figures, tuple(self.refusals)
 
     @property
-    def skipped(self) -> str:
+    def skip_reason(self) -> str:
         """Why nothing is released; "" where something is."""
-        return self.card.skipped(self)
+        return self.card.skip_reason(self)
 
     @property
-    def possible(self) -> tuple[str, ...]:
+    def possible_figures(self) -> tuple[str, ...]:
         """The figures that it can have."""
-        return () if self.skipped else tuple(figure.name for figure in self.card.figures)
+        return () if self.skip_reason else tuple(figure.name for figure in self.card.figures)
 
     @property
     def draws(self) -> tuple[ColumnDraw, ...]:
@@ -194,7 +194,7 @@ class Part:
     def least_units(self, rows: int) -> dict[str, float]:
         """The unit from which on the budget carries each figure that the column can have, given a number of rows."""
         weights = {draw.label: float(self.share * draw.weight) for draw in self.card.draws}
-        figures = () if self.skipped else self.card.figures
+        figures = () if self.skip_reason else self.card.figures
         return {figure.name: figure.least_epsilon(rows) / weights[figure.draw] for figure in figures}
 
 
@@ -257,10 +257,10 @@ class ColumnProfile:
         """Whether a reader learns anything about it: not from counts of no category."""
         shown = self.figures if self.counts is None else (*self.figures, self.counts)
         values = [figure.value for figure in shown if figure.value is not None]
-        return not self.part.skipped and any(not hasattr(value, "items") or len(value) > 0 for value in values)
+        return not self.part.skip_reason and any(not hasattr(value, "items") or len(value) > 0 for value in values)
 
     @property
-    def silence(self) -> str:
+    def silence_reason(self) -> str:
         """What would help where it is not answered."""
         rows, ends = self.part.rows or 0, self.numbers[0].interval if self.numbers else None
         if ends is not None and not self.part.narrowed and 2 * ends[1] < rows:
@@ -269,7 +269,7 @@ class ColumnProfile:
         note = next((figure.note for figure in self.figures), "")
         if self.counts is not None:
             note = f"{note} To count all categories, list them in the schema (levels).".strip()
-        return self.part.skipped or note or "Not computed at this budget."
+        return self.part.skip_reason or note or "Not computed at this budget."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -277,7 +277,7 @@ class ColumnProfile:
         bill = [
             {"label": one.label, "how": one.how, "privacy": one.cost and one.cost.to_dict()} for one in self.releases
         ]
-        own = {"name": self.part.name, "kind": self.part.kind, "skipped": self.part.skipped}
+        own = {"name": self.part.name, "kind": self.part.kind, "skipped": self.part.skip_reason}
         return {**own, "figures": figures, "releases": bill}
 
     def records(self) -> list[Record]:

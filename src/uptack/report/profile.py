@@ -52,7 +52,7 @@ class Profile(Tabular):
     title: str
     rows: int | None
     columns: tuple[ColumnProfile, ...]
-    asked: Privacy
+    budget: Privacy
     spent: Privacy
     private: bool
     hints: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Profile(Tabular):
             "date": self.date,
             self.unit: self.rows,
             "whose": self.whose,
-            "privacy": {"asked": self.asked.to_dict(), "spent": self.spent.to_dict()},
+            "privacy": {"asked": self.budget.to_dict(), "spent": self.spent.to_dict()},
             "private": self.private,
             "hints": list(self.hints),
             "columns": [column.to_dict() for column in self.columns],
@@ -263,7 +263,7 @@ def profile(
         rows=rows,
         columns=columns,
         sections=answers,
-        asked=division.budget,
+        budget=division.budget,
         spent=Privacy(*spent, session.adjacency),
         private=session.private,
         hints=hints(division, unanswered),

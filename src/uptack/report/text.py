@@ -90,7 +90,7 @@ def unanswered_columns(profile: Profile) -> dict[str, list[ColumnProfile]]:
     groups: dict[str, list[ColumnProfile]] = {}
     for column in profile.columns:
         if not column.answered:
-            groups.setdefault(column.silence, []).append(column)
+            groups.setdefault(column.silence_reason, []).append(column)
     return groups
 
 
@@ -179,5 +179,5 @@ def summary(profile: Profile) -> list[str]:
     return [
         f"{sum(column.answered for column in profile.columns)} of {len(profile.columns)} columns answered",
         rows,
-        f"ε = {short(profile.spent.epsilon)} of {short(profile.asked.epsilon)} spent{delta}",
+        f"ε = {short(profile.spent.epsilon)} of {short(profile.budget.epsilon)} spent{delta}",
     ]

@@ -117,8 +117,8 @@ def sparse_error(runs: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=60, help="samples of each population")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[300, 1000, 10_000])
+    parser.add_argument("--runs", type=int, default=40, help="samples of each population")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[300, 3000])
     parser.add_argument("--json", type=Path, help="where to keep the numbers")
     asked = parser.parse_args()
     rows: list[Row] = []

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.discrete.count_mechanism import LossFunction, Problem, minimax_program
+from uptack.discrete.count_mechanism import LossFunction, Problem, optimal_table
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 
@@ -199,4 +199,4 @@ def computed_minimax_risk(n: int, epsilon: Rational, loss: LossFunction = "absol
     >>> round(computed_minimax_risk(1, 1), 4)
     0.2689
     """
-    return minimax_program(Problem.of(n, epsilon, loss), equalizer=False)[1]
+    return optimal_table(Problem.of(n, epsilon, loss))[1]

@@ -137,13 +137,6 @@ def random_sparse_histogram(
 # -------------------------------------------------------------------------------------------------------- sensitivity
 
 
-def _pairs(n: int, gamma: Fraction) -> tuple[int, int]:
-    """Pairs of rows, and the rank among their h that is above the 1 - γ/2 quantile with probability 1 - γ/2 (DKW)."""
-    pairs = n // 2
-    level = 1 - float(gamma) / 2 + math.sqrt(math.log(2 / gamma) / (2 * max(pairs, 1)))
-    return pairs, math.ceil(level * pairs) if pairs else 1
-
-
 def _table(rows: Any) -> NDArray[Any]:
     """An array of rows. Rows that do not form an array become objects, so that no error reveals a single row."""
     try:
@@ -195,7 +188,9 @@ def sensitivity_analysis(
     table = _table(rows)
     if table.ndim == 0:
         raise InvalidArgument("rows", "a table of rows", checks.describe(rows))
-    pairs, rank = _pairs(len(table), share)
+    pairs = len(table) // 2  # and the rank among their h above the 1 - γ/2 quantile with probability 1 - γ/2 (DKW)
+    level = 1 - float(share) / 2 + math.sqrt(math.log(2 / share) / (2 * max(pairs, 1)))
+    rank = math.ceil(level * pairs) if pairs else 1
     if rank > pairs:
         needed = 2 * math.ceil(2 * math.log(2 / share) / float(share) ** 2) + 2
         nothing = RandomPrivacy(0, 0, 0)

@@ -255,59 +255,54 @@ class Problem:
             raise InvalidArgument("loss", "finite and at least 0 for every count and output", "one that is not")
         return Problem(size, eps, losses, loss if isinstance(loss, str) else getattr(loss, "__name__", "given"))
 
-    @property
-    def scale(self) -> float:
-        """The largest loss: the solver's tolerances are made for coefficients of about 1."""
-        return float(np.abs(self.losses).max()) or 1.0
-
-    def privacy(self) -> Any:
-        """e^-ε·Q[i, j] - Q[i ± 1, j] ≤ 0, for Q written row after row."""
-        import scipy
-
-        size, fall = self.n + 1, math.exp(-self.epsilon)
-        here, above = scipy.sparse.eye(self.n, size), scipy.sparse.eye(self.n, size, k=1)
-        both = scipy.sparse.vstack([fall * here - above, fall * above - here])
-        return scipy.sparse.kron(both, scipy.sparse.identity(size), format="csr")
-
-    def sums(self) -> Any:
-        """Σ_j Q[i, j]."""
-        import scipy
-
-        return scipy.sparse.kron(scipy.sparse.identity(self.n + 1), np.ones((1, self.n + 1)), format="csr")
-
-    def risks(self) -> Any:
-        """Σ_j losses[i, j]·Q[i, j] over the largest loss."""
-        import scipy
-
-        return scipy.sparse.block_diag([row[None, :] for row in self.losses / self.scale], format="csr")
-
     def mechanism(self, table: Floats, kind: str) -> CountMechanism:
         """The table, made exactly private."""
         return CountMechanism(repair(table, self.epsilon), self.epsilon, self.losses, f"{kind} count, {self.loss} loss")
 
 
-def _minimise(objective: Floats, upper: Any, equal: Any, right: Floats) -> Any:
-    """The solver's answer to min objective·x with upper·x ≤ 0, equal·x = right, x ≥ 0; None where nothing fits.
+def optimal_table(problem: Problem, prior: Floats | None = None, equalizer: bool = False) -> tuple[Floats, float]:
+    """The solver's table of least Bayes risk for a prior, with that risk.
+
+    Without a prior it is the minimax table, with its worst risk t: risks ≤ t, or risks = t for an equalizer rule.
 
     Probabilities range over many powers of ten, and at times the solver breaks a constraint by far more than its
     tolerance. What it breaks is measured here; the first answer that breaks 2e-9 at most is taken, or else the closest.
     """
-    import scipy
+    from scipy import optimize, sparse
 
-    found: list[tuple[float, Any]] = []
+    n, size, fall = problem.n, problem.n + 1, math.exp(-problem.epsilon)
+    scale = float(problem.losses.max()) or 1.0  # the solver's tolerances are made for coefficients of about 1
+    here, above, one = sparse.eye(n, size), sparse.eye(n, size, k=1), sparse.identity(size)
+    upper = sparse.kron(sparse.vstack([fall * here - above, fall * above - here]), one)  # e^-ε·Q[i, j] ≤ Q[i ± 1, j]
+    equal, right = sparse.kron(one, np.ones((1, size))), np.ones(size)  # Σ_j Q[i, j] = 1
+    if prior is not None:
+        objective = (prior[:, None] * problem.losses / scale).ravel()
+    else:  # t is one more unknown
+        risks = sparse.block_diag([row[None, :] for row in problem.losses / scale])
+        risks = sparse.hstack([risks, -np.ones((size, 1))])
+        upper, equal = (sparse.hstack([a, sparse.csr_matrix((a.shape[0], 1))]) for a in (upper, equal))
+        objective = np.append(np.zeros(size * size), 1.0)
+        if equalizer:
+            equal, right = sparse.vstack([equal, risks]), np.append(right, np.zeros(size))
+        else:
+            upper = sparse.vstack([upper, risks])
+    upper, equal, answers = upper.tocsr(), equal.tocsr(), list[tuple[float, Any]]()
     for method, tolerance in (("highs-ds", 1e-10), ("highs-ds", 1e-9), ("highs-ipm", 1e-8)):
         options = {"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance}
-        answer = scipy.optimize.linprog(
+        answer = optimize.linprog(
             objective, upper, np.zeros(upper.shape[0]), equal, right, method=method, options=options
         )
         if answer.status == 0:
             broken = max(float((upper @ answer.x).max()), float(np.abs(equal @ answer.x - right).max()))
-            found.append((broken, answer))
+            answers.append((broken, answer))
             if broken <= 2e-9:
                 break
-    if not found and answer.status != 2:
+    if not answers and answer.status == 2 and equalizer:
+        raise InvalidArgument("loss", "one with an equalizer rule", problem.loss, "Leave equalizer out.")
+    if not answers:
         raise UptackError(f"the linear program could not be solved: {answer.message}")
-    return min(found, key=lambda pair: pair[0])[1] if found else None
+    answer = min(answers, key=lambda pair: pair[0])[1]
+    return answer.x[: size * size].reshape(size, size), float(answer.fun) * scale
 
 
 def optimal_count_mechanism(
@@ -324,30 +319,8 @@ def optimal_count_mechanism(
     True
     """
     problem = Problem.of(n, epsilon, loss)
-    weights = check_prior(prior, problem.n + 1)
-    objective = (weights[:, None] * problem.losses / problem.scale).ravel()
-    answer = _minimise(objective, problem.privacy(), problem.sums(), np.ones(problem.n + 1))
-    return problem.mechanism(answer.x.reshape(problem.losses.shape), "Bayes-optimal")
-
-
-def minimax_program(problem: Problem, equalizer: bool) -> tuple[Floats, float]:
-    """The solver's minimax table, and its worst risk t: risks ≤ t, or risks = t for an equalizer rule."""
-    import scipy
-
-    size = problem.n + 1
-    risks = scipy.sparse.hstack([problem.risks(), -np.ones((size, 1))])
-    upper, equal = (
-        scipy.sparse.hstack([a, scipy.sparse.csr_matrix((a.shape[0], 1))]) for a in (problem.privacy(), problem.sums())
-    )
-    right = np.ones(size)
-    if equalizer:
-        equal, right = scipy.sparse.vstack([equal, risks]), np.append(right, np.zeros(size))
-    else:
-        upper = scipy.sparse.vstack([upper, risks])
-    answer = _minimise(np.append(np.zeros(size * size), 1.0), upper.tocsr(), equal.tocsr(), right)
-    if answer is None:
-        raise InvalidArgument("loss", "one with an equalizer rule", problem.loss, "Leave equalizer out.")
-    return answer.x[:-1].reshape(size, size), float(answer.fun) * problem.scale
+    table, _ = optimal_table(problem, check_prior(prior, problem.n + 1))
+    return problem.mechanism(table, "Bayes-optimal")
 
 
 def minimax_count_mechanism(
@@ -363,7 +336,7 @@ def minimax_count_mechanism(
     True
     """
     problem = Problem.of(n, epsilon, loss)
-    return problem.mechanism(minimax_program(problem, equalizer)[0], "minimax")
+    return problem.mechanism(optimal_table(problem, equalizer=equalizer)[0], "minimax")
 
 
 @dataclass(frozen=True, eq=False)

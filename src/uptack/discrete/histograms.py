@@ -316,7 +316,7 @@ def settle_cell_limit(column: Column, limit: CellLimit | None, account: Account,
 
 
 def release_screened(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
-    """The categories that pass a screen, and their noisy counts. The cells are distinct plain values: see `category_counts`."""
+    """The categories that pass a screen, and their noisy counts. Cells are canonical values: see `category_counts`."""
     cutoff = screen.cutoff if screen.step == 1 else round(screen.cutoff / screen.step, 2)
     what = "categories" if account.name == "histogram" else "groups"
     how = f"{account.name} (unknown {what}, cutoff {cutoff})"

@@ -163,7 +163,14 @@ def chi_square(
     least = math.ceil(16 * float(law.up))
     if account.adjacency.size_is_public and columns[0].table.size < least:
         return account.close(Outcome.refusal(HOW, Advice(n=least)))
-    sides = [shown or _frequent_levels(column, account, unknown) for column, shown in zip(columns, public, strict=True)]
+    sides = list[Levels]()
+    for column, listed in zip(columns, public, strict=True):
+        if listed is None:  # the categories with enough rows, without missing values
+            part = account.allot(account.epsilon * LIST_SHARE, account.delta / unknown)
+            screen = Screen.of(part.epsilon, part.delta, account.adjacency)
+            found = part.draw(screen, category_counts(column))[0]
+            listed = tuple(sorted((one for one in found if one is not None), key=in_order))
+        sides.append(listed)
     if min(map(len, sides)) < 2 or math.prod(map(len, sides)) > MOST:
         why = f"{len(sides[0])} and {len(sides[1])} categories were found with enough {account.adjacency.unit}"
         return account.close(Outcome.refusal(HOW, Advice(other="lists of categories in levels=", why=why)))
@@ -215,14 +222,6 @@ def _column_levels(column: Column, place: int, levels: Any) -> Levels | None:
     if None in listed or not 2 <= len(listed) <= MOST // 2:
         raise InvalidArgument("levels", f"from 2 to {MOST // 2} categories other than None", checks.describe(given))
     return listed
-
-
-def _frequent_levels(column: Column, account: Account, unknown: int) -> Levels:
-    """The categories of a column with enough rows, in their order, without missing values."""
-    part = account.allot(account.epsilon * LIST_SHARE, account.delta / unknown)
-    screen = Screen.of(part.epsilon, part.delta, account.adjacency)
-    shown = part.draw(screen, category_counts(column))[0]
-    return tuple(sorted((one for one in shown if one is not None), key=in_order))
 
 
 def _test(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Account) -> Outcome[IndependenceTest]:

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -33,7 +32,7 @@ from uptack.registry import release
 from uptack.release import Release
 from uptack.table.arguments import Owned
 from uptack.table.reads import OwnedData
-from uptack.table.unit import ROW, PrivacyUnit
+from uptack.table.unit import ROW
 
 Names = tuple[str, ...]
 Floats = NDArray[np.float64]
@@ -142,71 +141,6 @@ class MarginNoise:
         return Margins(low, value.domain), Margins(high, value.domain)
 
 
-Made = tuple[Margins, MarginNoise | None]
-
-
-@dataclass(frozen=True)
-class _Call:
-    """The request, without the data."""
-
-    chosen: Sequence[Names]
-    domain: Domain
-    epsilon: Fraction
-    adjacency: Adjacency
-    people: Owned | None = None
-
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose rows they are, and how much they count for."""
-        return ROW if self.people is None else self.people.unit
-
-    def shape(self, names: Names) -> tuple[int, ...]:
-        """The lengths of a margin's axes."""
-        levels = dict(zip(self.domain.columns, self.domain.shape, strict=True))
-        return tuple(levels[name] for name in names)
-
-    def sums(self, places: Sequence[Integers], count: Callable[[Integers, int], Any]) -> dict[Names, NDArray[Any]]:
-        """All margins of rows with these places in the columns: `count(cells, size)` counts those of a margin."""
-        at, out = dict(zip(self.domain.columns, places, strict=True)), {}
-        for names in self.chosen:
-            shape = self.shape(names)
-            cells = np.ravel_multi_index([at[name] for name in names], shape)
-            out[names] = count(cells, math.prod(shape)).reshape(shape)
-        return out
-
-    def direct(
-        self, places: Sequence[Integers], inside: NDArray[np.bool_], total: int | None, account: Account
-    ) -> Made:
-        """Noise on each margin, at an equal share of ε."""
-        share, unit = self.epsilon / len(self.chosen), self.unit
-        law = cell_noise(share, self.adjacency, most=unit.most)
-        if (people := self.people) is None:
-            counts = self.sums([place[inside] for place in places], lambda cells, size: np.bincount(cells, None, size))
-        else:
-            counts = self.sums(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
-        noisy = {m: account.draw(IntegerNoise(loss.Pure(share), law), a) for m, a in counts.items()}
-        fit = reconcile({names: in_steps(array, unit.step) for names, array in noisy.items()}, total)
-        return Margins(fit, self.domain), MarginNoise(law, noisy, unit.step)
-
-    def joint(self, cells: Integers, way: str, total: int | None, account: Account) -> Made:
-        """Noise on the cells of the whole table, all of them or those that stand out, and then sums."""
-        account.pay(loss.Pure(self.epsilon))
-        options: dict[str, Any] = {"adjacency": self.adjacency, "entropy": account.entropy}
-        size = self.domain.size
-        if way == "table":
-            rows = cells if self.people is None else self.people.column(cells)
-            options |= {} if self.people is None else {"weights": self.unit.share, "at_most": self.unit.at_most}
-            whole = histogram(rows, keys=size, epsilon=self.epsilon, total=total is not None, **options).value
-            kept, weights = np.arange(size), whole.counts
-        else:
-            keys = cells if self.people is None else self.people.of(cells)
-            table = sparse_histogram(keys, size, self.epsilon, rule="adaptive", **options).value
-            found = float(table.counts.sum())
-            kept, weights = table.cells, table.counts * (1.0 if total is None or not found else total / found)
-        places = self.domain.unravel(kept)
-        return Margins(self.sums(places, lambda cells, size: np.bincount(cells, weights, size)), self.domain), None
-
-
 def _requested_margins(which: int | Sequence[Sequence[str]], domain: Domain) -> list[Names]:
     """The requested margins, with their columns in the order of the domain."""
     names = tuple(domain.columns)
@@ -282,22 +216,51 @@ def margins(
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
     people = columns if isinstance(columns, Owned) else None
-    if people is not None:
-        stated_unit(people.unit)
-    call = _Call(_requested_margins(which, space), space, eps, relation, people)
-    sizes = [math.prod(call.shape(names)) for names in call.chosen]
+    unit = ROW if people is None else stated_unit(people.unit)
+    levels = dict(zip(space.columns, space.shape, strict=True))
+    shapes = {names: tuple(levels[name] for name in names) for names in _requested_margins(which, space)}
+    sizes = [math.prod(shape) for shape in shapes.values()]
     checks.choice("through", through, ("auto", "direct", "table", "sparse"))
     if through == "table" and space.size > LARGEST_MARGIN:
         raise InvalidArgument("through", "'direct' or 'sparse' for a table of more than 2^20 cells", "'table'")
     if max(sizes) > LARGEST_MARGIN:
         raise InvalidArgument("which", "margins of at most 2^20 cells each", f"one of {max(sizes)}")
-    fixed = check_total(total, relation, call.unit)
-    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * call.unit.most / call.unit.step
+    fixed = check_total(total, relation, unit)
+    scale = float(cell_noise(eps / len(sizes), relation).up) / len(sizes) * unit.most / unit.step
     places, inside = space.indices(columns if people is None else people.data)
     public = (inside.size if people is None else people.whose.people) if relation.size_is_public else None
     goal = public if fixed else None
     way = _best_route(sizes, space.size, scale, public) if through == "auto" else through
     account = Account.open(f"margins ({way})", eps, adjacency=relation, entropy=entropy)
-    if way == "direct":
-        return account.release(*call.direct(places, inside, goal, account))
-    return account.release(*call.joint(np.where(inside, space.ravel(places), -1), way, goal, account))
+
+    def sums(at: Sequence[Integers], count: Callable[[Integers, int], Any]) -> dict[Names, NDArray[Any]]:
+        """All margins of rows with these places in the columns: `count(cells, size)` counts those of a margin."""
+        place = dict(zip(space.columns, at, strict=True))
+        cells = {names: np.ravel_multi_index([place[n] for n in names], shape) for names, shape in shapes.items()}
+        return {names: count(cells[names], math.prod(shape)).reshape(shape) for names, shape in shapes.items()}
+
+    if way == "direct":  # noise on each margin, at an equal share of ε
+        share = eps / len(sizes)
+        law = cell_noise(share, relation, most=unit.most)
+        if people is None:
+            counts = sums([place[inside] for place in places], lambda cells, size: np.bincount(cells, None, size))
+        else:
+            counts = sums(places, lambda cells, size: people.units(np.where(inside, cells, -1), size))
+        noisy = {names: account.draw(IntegerNoise(loss.Pure(share), law), array) for names, array in counts.items()}
+        fit = reconcile({names: in_steps(array, unit.step) for names, array in noisy.items()}, goal)
+        return account.release(Margins(fit, space), MarginNoise(law, noisy, unit.step))
+    account.pay(loss.Pure(eps))  # noise on the cells of the whole table, all of them or those that stand out; then sums
+    options: dict[str, Any] = {"adjacency": relation, "entropy": account.entropy}
+    cells = np.where(inside, space.ravel(places), -1)
+    if way == "table":
+        rows = cells if people is None else people.column(cells)
+        options |= {} if people is None else {"weights": unit.share, "at_most": unit.at_most}
+        whole = histogram(rows, keys=space.size, epsilon=eps, total=fixed, **options).value
+        kept, weights = np.arange(space.size), whole.counts
+    else:
+        keys = cells if people is None else people.of(cells)
+        table = sparse_histogram(keys, space.size, eps, rule="adaptive", **options).value
+        found = float(table.counts.sum())
+        kept, weights = table.cells, table.counts * (1.0 if goal is None or not found else goal / found)
+    margins = sums(space.unravel(kept), lambda cells, size: np.bincount(cells, weights, size))
+    return account.release(Margins(margins, space), None)

@@ -135,13 +135,26 @@ def divide(
     whole, slack = checks.epsilon(epsilon), checks.delta("delta", delta)
     names, by_name = report_columns(session, columns, skip)
     parts = _parts(session, slack, names, shares or {}, plausible or {}, measures or {})
-    sections = _sections(session, whole, options)
+    declared = {section.option: section for section in registered_sections()}
+    for name in options:
+        if name not in declared:
+            raise TypeError(f"a report has no option {name!r}")
+    wanted = [(one, options[name]) for name, one in declared.items() if options.get(name) not in (None, False)]
+    sections = tuple(plan_section(session, one, value, whole * one.share) for one, value in wanted)
     left = Privacy(whole - sum(section.cost.exact_epsilon for section in sections), slack, session.adjacency)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
     losses, price = DrawLosses(session), Privacy(0, 0, session.adjacency)
     chosen = _with_refusals(session, select(parts, left.epsilon, left.delta, losses, rows))
     if any(part.accepted for part in chosen):
-        chosen = _with_units(chosen, left, losses)
+        kinds = Counter(part.alike for part in chosen)
+        first = {part.alike: part for part in reversed(chosen)}
+
+        def build(scale: Fraction) -> list[Loss]:
+            scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
+            return [tree for part, many in scaled for d in part.accepted for tree in [losses.of(part, d)] * many]
+
+        unit = fair_scale(build, left)  # the largest at which all draws together are within the budget
+        chosen = [replace(part, unit=unit) for part in chosen]
         price = tight(losses.of_parts(chosen), slack, session.adjacency)
     return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows, by_name)
 
@@ -169,20 +182,6 @@ def report_columns(
     by_name = tuple(name for name in kinds if name not in stated and name.strip().lower() in ROW_NUMBERS)
     by_name = by_name if len(by_name) < len(kinds) else ()
     return tuple(name for name in kinds if not stated.get(name) and name not in by_name), by_name
-
-
-def _sections(session: Session, epsilon: Fraction, options: Mapping[str, Any]) -> tuple[SectionPlan, ...]:
-    """The sections whose options are set."""
-    declared = registered_sections()
-    for name in options:
-        if name not in {section.option for section in declared}:
-            raise TypeError(f"a report has no option {name!r}")
-    wanted = [(section, options.get(section.option)) for section in declared]
-    return tuple(
-        plan_section(session, section, value, epsilon * section.share)
-        for section, value in wanted
-        if value is not None and value is not False
-    )
 
 
 def _parts(
@@ -277,19 +276,6 @@ def _with_refusals(session: Session, parts: Sequence[Part]) -> list[Part]:
             free += [] if part.refusals else [requests]
         checked.append(part)
     return checked
-
-
-def _with_units(parts: list[Part], budget: Privacy, losses: DrawLosses) -> list[Part]:
-    """The parts with the largest unit at which all their draws together are within the budget."""
-    kinds = Counter(part.alike for part in parts)
-    first = {part.alike: part for part in reversed(parts)}
-
-    def build(scale: Fraction) -> list[Loss]:
-        scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
-        return [tree for part, many in scaled for d in part.accepted for tree in [losses.of(part, d)] * many]
-
-    unit = fair_scale(build, budget)
-    return [replace(part, unit=unit) for part in parts]
 
 
 # --------------------------------------------------------------------------------------------------------------- advice

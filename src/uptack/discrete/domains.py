@@ -21,6 +21,7 @@ from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind, canonical
 
 LARGEST_DOMAIN = 1 << 62
+"""Cells are numbered in 64 bits."""
 MOST_GROUPS = 10_000
 """Public groups in one request: each is a release of its own."""
 

@@ -316,8 +316,6 @@ class Ecdf(TabularValue):
 KNOTS = (3, 5, 9, 19, 39, 79, 159, 319, 639, 999)
 """How many knots there may be; which of them is chosen by public numbers."""
 
-MOST_KNOTS = 4999
-HALF = Fraction(1, 2)
 HOW = "private knots and counts between them"
 
 
@@ -349,11 +347,11 @@ def ecdf(
     (Ecdf(39 knots from 476 to 1.949e+04), True)
     """
     count = None if knots is None else checks.integer("knots", knots, least=2)
-    if count is not None and count > MOST_KNOTS:
-        raise InvalidArgument("knots", f"at most {MOST_KNOTS}", count)
+    if count is not None and count > 4999:
+        raise InvalidArgument("knots", "at most 4999", count)
     data, question = column(x, read_question("ecdf", epsilon, options))
     n, question = public_size(data.count(), question)
-    for_knots, for_counts = question.split(HALF, HALF)
+    for_knots, for_counts = question.split(Fraction(1, 2), Fraction(1, 2))
     counts = KNOTS if count is None else (count,)
     moved = _bins_moved(question)
 

@@ -112,13 +112,15 @@ DOWN, UP = -6, 80
 """Sides are 2^(-6/2) to 2^(80/2) times as far from the anchor's middle as the anchor's ends."""
 
 NATS = 70
-"""ε·T of the anchor is at most this: the weight of the best cell may be e^(NATS/2) times less than 1."""
+"""ε·T of the anchor is at most this: the weight of the best cell may be e^(NATS/2) times less than 1. With half or
+twice as much, errors change by 1% (`benchmarks/constants.py`)."""
 
 MOST_PER_ROW = 200
 """An ε beyond it is not spent: noise is nothing there, and the anchor leaves some rows out at least."""
 
 LEAST_NATS = 20
-"""With a smaller ε·T the anchor would hardly ever be found: ⊥, which is public and free."""
+"""With a smaller ε·T the answer is ⊥, which is public and free. At 10 there would be replies at n = 300 and ε = 1, but
+most of their intervals would have no end (`benchmarks/constants.py`)."""
 
 Cell = tuple[int, int]
 

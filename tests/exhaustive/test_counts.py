@@ -9,7 +9,7 @@ import pytest
 from flint import ctx
 
 from uptack.discrete import minimax_count_mechanism, optimal_count_mechanism
-from uptack.discrete.count_mechanism import TOTAL, Problem, minimax_program
+from uptack.discrete.count_mechanism import TOTAL, Problem, optimal_table
 from uptack.exact import ball, lower
 from uptack.noise import IntegerLaplace
 from uptack.random_dp import bare_cells, failure_probability, is_predictive, proportion_is_bare
@@ -42,7 +42,7 @@ def test_every_inequality_holds_exactly(name):
 
 def test_floats_alone_would_not_do():
     """The solver's table as it comes, rounded to rationals, breaks the inequalities: the repair is needed."""
-    table, _ = minimax_program(Problem.of(70, 1, "absolute"), equalizer=False)
+    table, _ = optimal_table(Problem.of(70, 1, "absolute"))
     with ctx.workprec(200):
         rise = lower(ball(1).exp())
     exact = [[Fraction(max(v, 0.0)) for v in row] for row in table.tolist()]

@@ -10,7 +10,7 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM, CountingEntropy, assert_fits
 from uptack.discrete import count, minimax_count_mechanism, optimal_count_mechanism, risk_body
-from uptack.discrete.count_mechanism import TOTAL, CountMechanism, Problem, growth, is_private, minimax_program, repair
+from uptack.discrete.count_mechanism import TOTAL, CountMechanism, Problem, growth, is_private, optimal_table, repair
 from uptack.noise import IntegerLaplace, SeededEntropy
 
 DISTANCES = np.abs(np.subtract.outer(np.arange(71), np.arange(71))).astype(float)
@@ -102,7 +102,7 @@ def test_bad_counts(argument, options):
 
 @pytest.mark.parametrize(("epsilon", "risk"), [(1, 0.8509), (0.1, 8.264)])
 def test_minimax_risk_at_70(epsilon, risk):
-    table, value = minimax_program(Problem.of(70, epsilon, "absolute"), equalizer=False)
+    table, value = optimal_table(Problem.of(70, epsilon, "absolute"))
     assert value == pytest.approx(risk, abs=6e-4 if epsilon == 0.1 else 6e-5)
     mechanism = CountMechanism(repair(table, Fraction(str(epsilon))), epsilon, DISTANCES)
     assert value - 1e-6 <= mechanism.worst_risk <= value * (1 + 1e-5)  # privacy made exact costs next to nothing

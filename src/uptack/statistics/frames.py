@@ -33,7 +33,6 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -209,18 +208,12 @@ def _edge(i: int, j: int) -> float:
 
 
 def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
-    """All cells of a score below T, and the weight of the rest."""
-    keys, weights, scores = list[Cell](), list[Fraction](), list[int]()
-    for cell, score in _cell_scores(tails, n, left_out):
-        keys.append(cell)
-        weights.append(cell_weight(*cell))
-        scores.append(score)
-    return WeightedCandidates(keys, weights, np.array(scores, np.int64), 1 - sum(weights, Fraction(0)), left_out)
+    """All cells of a score below T, and the weight of the rest.
 
-
-def _cell_scores(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, int]]:
-    """From the widest cells down. A cell lies in one of twice its width, so where none is left there are no more."""
+    They are found from the widest down. A cell lies in one of twice its width, so where none is left there are no more.
+    """
     least, most = EXPONENTS
+    scores: dict[Cell, int] = {}
 
     @cache
     def out(i: int, j: int) -> int:
@@ -230,13 +223,16 @@ def _cell_scores(tails: Tails, n: int, left_out: int) -> Iterator[tuple[Cell, in
         around = {i for x in tails.ranks for i in _around(x, j)}
         near = {i: missed for i in around if (missed := out(i, j)) < 2 * left_out}
         if not near:
-            return
+            break
         for i, missed in sorted(near.items()):
             inside = (2 * i, 2 * i + 1, 2 * i + 2, *([-1] if i in (-2, 0) else []))
             halves = [left_out + 1] if j == least else [out(k, j - 1) for k in inside]
             score = max(0, missed - left_out, left_out + 1 - min(halves))
             if score < left_out and abs(i + 1) << j - least <= 1 << FURTHEST - least:
-                yield (i, j), score
+                scores[i, j] = score
+    weights = [cell_weight(*cell) for cell in scores]
+    rest = 1 - sum(weights, Fraction(0))
+    return WeightedCandidates(list(scores), weights, np.array(list(scores.values()), np.int64), rest, left_out)
 
 
 def _around(x: float, j: int) -> tuple[int, int]:

@@ -340,30 +340,29 @@ def rank_rule(p: Fraction, confidence: Fraction, question: Question, data: Colum
     return lambda n: IntervalRanks.of(n, p, confidence, question.epsilon / 2, question, data.unit.weighted)
 
 
-def public_refusal(aim: Callable[[int], IntervalRanks], n: int, question: Question) -> Outcome[Any] | None:
+def public_refusal(rule: Callable[[int], IntervalRanks], n: int, question: Question) -> Outcome[Any] | None:
     """⊥ if public numbers rule an interval out: the number of rows, or the most that there can be if it is secret."""
     public = n if question.count is not None or not question.size_is_secret else question.at_most
-    if public is None or aim(public).worth:
+    if public is None or rule(public).worth:
         return None
-    return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)))
+    return question.refuse(HOW, Advice(n=least_n(lambda size: rule(size).sure)))
 
 
 def ends_around(
     data: Column, n: int, p: Fraction, confidence: Fraction, around: float, question: Question
 ) -> Outcome[tuple[float, float]]:
     """Both ends, with half of ε each, drawn on a coarse lattice around a public number: a released quantile."""
-    aim = rank_rule(p, confidence, question, data)
-    if (refused := public_refusal(aim, n, question)) is not None:
+    rule = rank_rule(p, confidence, question, data)
+    if (refused := public_refusal(rule, n, question)) is not None:
         return refused
-    aimed = aim(n)
-    ends, ((low, high),) = [], aimed.ranks
-    for rank, outward, side in zip((low, high), (-1, 1), question.split(HALF, HALF), strict=True):
-        reach = LStatistic.quantile(data, rank, aimed.steps, question.rows)
-        end = end_around(around, reach, aimed.steps, aimed.refusal((data.count(),), question), side, outward)
+    aim, ends = rule(n), list[float]()
+    for rank, outward, side in zip(aim.ranks[0], (-1, 1), question.split(HALF, HALF), strict=True):
+        reach = LStatistic.quantile(data, rank, aim.steps, question.rows)
+        end = end_around(around, reach, aim.steps, aim.refusal((data.count(),), question), side, outward)
         if end is None:
             which = "lower" if outward < 0 else "upper"
             why = f"the {which} end of the {float(100 * confidence):g}% interval could not be placed"
-            return question.refuse(HOW, Advice(n=least_n(lambda size: aim(size).sure)), why=why)
+            return question.refuse(HOW, Advice(n=least_n(lambda size: rule(size).sure)), why=why)
         ends.append(end)
     return Outcome(round_interval(min(ends), max(ends), question.granularity), HOW)
 

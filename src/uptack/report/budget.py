@@ -249,11 +249,11 @@ def select(parts: Sequence[Part], epsilon: float, delta: float, losses: DrawLoss
         first = any(part.name in able and not part.figures for part in taken)
         while able:
             trial = [replace(p, figures=(*p.figures, figure.name)) if p.name in able else p for p in taken]
-            found = unit(trial)
-            good = [name for name in able if first or least[name][figure.name] <= found]
+            trial_unit = unit(trial)
+            good = [name for name in able if first or least[name][figure.name] <= trial_unit]
             if len(good) == len(able):
-                if first or carried(taken, reached) <= carried(trial, found):
-                    taken, reached = trial, found
+                if first or carried(taken, reached) <= carried(trial, trial_unit):
+                    taken, reached = trial, trial_unit
                 break
             able = good
     return [replace(part, unit=Fraction(reached)) for part in taken]
@@ -271,8 +271,8 @@ def _with_refusals(session: Session, parts: Sequence[Part]) -> list[Part]:
         requests = (part.kind, part.alike, part.form, session.schema.column(part.name).granularity)
         if part.plausible is not None or requests not in free:
             lines = session.plan(part.request(draw) for draw in part.draws).releases
-            made = zip(part.draws, lines, strict=True)
-            part = replace(part, refusals={d.label: line.refusal for d, line in made if line.refusal is not None})
+            pairs = zip(part.draws, lines, strict=True)
+            part = replace(part, refusals={d.label: line.refusal for d, line in pairs if line.refusal is not None})
             free += [] if part.refusals else [requests]
         checked.append(part)
     return checked
@@ -298,11 +298,11 @@ class FigureAdvice:
     division: Division
     _totals: dict[Fraction, float] = field(default_factory=dict)
 
-    def __call__(self, made: Made, epsilon: Fraction) -> str:
+    def __call__(self, reply: Made, epsilon: Fraction) -> str:
         """What would help where a draw of so much ε came to ⊥: rows, or an ε of the whole report."""
-        if not isinstance(made, NoReply):
+        if not isinstance(reply, NoReply):
             return ""
-        ways, advice = [], made.advice
+        ways, advice = [], reply.advice
         if advice.n is not None:
             ways.append(advice.rows_text)
         times = math.inf if advice.epsilon is None else advice.epsilon / float(epsilon)

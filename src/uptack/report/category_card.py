@@ -52,9 +52,9 @@ def delta_reason(part: Part) -> str:
 
 def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnProfile:
     """The counts, the share of those that are true, and how many rows have a value."""
-    made = {draw.label: make(draw, {}) for draw in track(part.draws, part.name, inner=True)}
-    counts = made.get("counts", Figure("counts", None))
-    column = ColumnProfile(part, (counts,), releases=tuple(made.values()), present=made.get("n"))
+    draws = {draw.label: make(draw, {}) for draw in track(part.draws, part.name, inner=True)}
+    counts = draws.get("counts", Figure("counts", None))
+    column = ColumnProfile(part, (counts,), releases=tuple(draws.values()), present=draws.get("n"))
     share = true_share(counts, column)
     return column if share is None else replace(column, figures=(counts, share))
 
@@ -79,8 +79,8 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     law = getattr(counts.noise, "law", None)
     if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
         return None
-    found = {bar.name: bar for bar in bars(counts)}
-    if any(bar.rows > CLEAR * bar.error for name, bar in found.items() if name not in (0, 1)):
+    categories = {bar.name: bar for bar in bars(counts)}
+    if any(bar.rows > CLEAR * bar.error for name, bar in categories.items() if name not in (0, 1)):
         return None
     one, zero = (round(max(cells[key], 0)) for key in (1, 0))
     rows = part.rows if part.people else one + zero
@@ -88,12 +88,12 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
         return None
     for n in () if part.people else column.numbers[:1]:
         low, _ = n.interval or (n.value, n.value)
-        if n.value - rows > math.hypot(n.value - low, found[0].error, found[1].error):
+        if n.value - rows > math.hypot(n.value - low, categories[0].error, categories[1].error):
             return None
     noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
     value = min(one / rows, 1.0)
-    shown = "True" if part.kind == "boolean" else "1"
-    who = f"share with at least one {shown}" if part.people else f"share of {shown}"
+    truth = "True" if part.kind == "boolean" else "1"
+    who = f"share with at least one {truth}" if part.people else f"share of {truth}"
     return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
@@ -101,19 +101,23 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
-    shown, size = shares(bars(column.counts), column.part), size_text(column.numbers)
+    categories, size = shares(bars(column.counts), column.part), size_text(column.numbers)
     lines = [share_line(one) for one in column.figures[1:]]
     sentences = [f"{size}."] if size else []
     sentences += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
-    table = counts_table("category", [style.name(bar.name) for bar in shown], shown, column.counts.note, style, unit)
+    table = counts_table(
+        "category", [style.name(bar.name) for bar in categories], categories, column.counts.note, style, unit
+    )
     return [*([" ".join(sentences), ""] if sentences else []), *table]
 
 
-def counts_table(head: str, names: list[str], shown: list[Bar], note: str, style: TextStyle, unit: str) -> list[str]:
+def counts_table(
+    head: str, names: list[str], categories: list[Bar], note: str, style: TextStyle, unit: str
+) -> list[str]:
     """Counts with their errors, and percentages."""
     rows = [
         [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else "", bar.percent]
-        for name, bar in zip(names, shown, strict=True)
+        for name, bar in zip(names, categories, strict=True)
     ]
     listed, more = style.cut(rows)
     below = [line for line in (more, style.prose(sentence(note)) if note else "") if line]
@@ -126,9 +130,9 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
         return CardView(anchor, column, [], note=column.part.skip_reason)
     figure, *others = column.figures
     lines = [share_line(one) for one in others]
-    shown = None if figure.value is None else shares(bars(figure), column.part)
-    rest = remainder(shown or [], column.part)
-    return CardView(anchor, column, lines, note=" ".join(filter(None, (figure.note, rest))), bars=shown)
+    categories = None if figure.value is None else shares(bars(figure), column.part)
+    rest = remainder(categories or [], column.part)
+    return CardView(anchor, column, lines, note=" ".join(filter(None, (figure.note, rest))), bars=categories)
 
 
 def share_line(figure: Figure) -> FigureLine:
@@ -196,14 +200,14 @@ def bars(figure: Figure) -> list[Bar]:
         ends = zip(cells.values(), *figure.interval, strict=True)
         errors = [math.ceil(max(high - int(count), int(count) - low)) for count, low, high in ends]
     widest += max(errors, default=0)  # whiskers fit in
-    found = [
+    categories = [
         Bar(name, int(count), round(100 * max(count, 0) / widest, 1), error, round(100 * error / widest, 1))
         for (name, count), error in zip(cells.items(), errors, strict=True)
     ]
-    return calendar_order(found) or sorted(found, key=lambda bar: -bar.rows)
+    return calendar_order(categories) or sorted(categories, key=lambda bar: -bar.rows)
 
 
-def shares(found: list[Bar], part: Part) -> list[Bar]:
+def shares(categories: list[Bar], part: Part) -> list[Bar]:
     """The same with percentages: of all rows, or of all people, where their number is public; else of those shown.
 
     How many rows meet the conditions of a session is secret.
@@ -213,28 +217,28 @@ def shares(found: list[Bar], part: Part) -> list[Bar]:
     if the rest is within the noise. People may be in several categories, and their percentages need not add up. The
     counts in JSON are as they were released.
     """
-    counts = [max(bar.rows, 0) for bar in found]
+    counts = [max(bar.rows, 0) for bar in categories]
     whole = part.rows if part.rows is not None and not part.narrowed else sum(counts)
     if part.kind == "boolean" and not part.people and whole - sum(counts) <= math.hypot(*(bar.error for bar in found)):
         whole = sum(counts)
     whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
-    digits = 1 if all(100 * bar.error < 2 * whole for bar in found) else 0
+    digits = 1 if all(100 * bar.error < 2 * whole for bar in categories) else 0
     exact = [100 * count * 10**digits / whole for count in counts]
     lower = [math.floor(value) for value in exact]
     up = round(sum(exact)) - sum(lower)  # those with the largest remainders are rounded up, so that the sum is right
-    order = sorted(range(len(found)), key=lambda i: lower[i] - exact[i])
+    order = sorted(range(len(categories)), key=lambda i: lower[i] - exact[i])
     raised = {*order[:up]}
-    shown = [(lower[i] + (i in raised)) / 10**digits for i in range(len(found))]
-    return [bar._replace(percent=f"{share:.{digits}f}%") for bar, share in zip(found, shown, strict=True)]
+    percentages = [(lower[i] + (i in raised)) / 10**digits for i in range(len(categories))]
+    return [bar._replace(percent=f"{share:.{digits}f}%") for bar, share in zip(categories, percentages, strict=True)]
 
 
-def remainder(shown: list[Bar], part: Part) -> str:
+def remainder(categories: list[Bar], part: Part) -> str:
     """What the percentages of rows lack to 100, in a sentence; "" where that is less than the noise in them."""
-    if part.rows is None or part.people or part.narrowed or not shown:
+    if part.rows is None or part.people or part.narrowed or not categories:
         return ""
-    left = 100 - sum(float(bar.percent.rstrip("%")) for bar in shown)
-    noise = 100 * math.hypot(*(bar.error for bar in shown)) / max(part.rows, 1)
-    digits = 1 if "." in shown[0].percent else 0
+    left = 100 - sum(float(bar.percent.rstrip("%")) for bar in categories)
+    noise = 100 * math.hypot(*(bar.error for bar in categories)) / max(part.rows, 1)
+    digits = 1 if "." in categories[0].percent else 0
     return "" if left <= noise else f"The remaining {left:.{digits}f}% have a value that is not listed, or none."
 
 
@@ -243,19 +247,19 @@ MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augus
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-def calendar_order(found: list[Bar]) -> list[Bar]:
+def calendar_order(categories: list[Bar]) -> list[Bar]:
     """Months and days of the week in the order of the calendar; [] for other categories.
 
     >>> [bar.name for bar in calendar_order([Bar(name, 1, 1.0, 0) for name in ("Mar", None, "Jan", "Feb")])]
     ['Jan', 'Feb', 'Mar', None]
     """
-    if not all(bar.name is None or isinstance(bar.name, str) for bar in found):
+    if not all(bar.name is None or isinstance(bar.name, str) for bar in categories):
         return []
-    names = {bar.name: str(bar.name).strip().rstrip(".").lower() for bar in found if bar.name is not None}
+    names = {bar.name: str(bar.name).strip().rstrip(".").lower() for bar in categories if bar.name is not None}
     for words in (MONTHS, DAYS):
         places = {word[:length]: i for i, word in enumerate(words) for length in (3, len(word))}
         if len(names) > 1 and all(name in places for name in names.values()):
-            return sorted(found, key=lambda bar: len(words) if bar.name is None else places[names[bar.name]])
+            return sorted(categories, key=lambda bar: len(words) if bar.name is None else places[names[bar.name]])
     return []
 
 

@@ -69,12 +69,12 @@ class Figure:
             return []
         cost = None if self.cost is None else self.cost.to_dict()
         rest = {"epsilon": cost and cost["epsilon"], "delta": cost and cost["delta"], "note": self.note}
-        made = []
+        records = []
         for line in of_value(self.value, self.interval):
             key = next((key for key in ("cell", "group") if key in line), "")
             category = {"category": line.pop(key)} if key else {}
-            made.append({"column": column, "figure": self.label, **category, **line, **rest})
-        return made
+            records.append({"column": column, "figure": self.label, **category, **line, **rest})
+        return records
 
 
 Quantiles = Mapping[Fraction, float]
@@ -216,8 +216,8 @@ class ColumnProfile:
     @property
     def scale(self) -> float:
         """How large a difference is, in this column: its released interquartile range."""
-        found = self.quantiles or {}
-        return found[Fraction(3, 4)] - found[Fraction(1, 4)] if Fraction(1, 4) in found else 0.0
+        released = self.quantiles or {}
+        return released[Fraction(3, 4)] - released[Fraction(1, 4)] if Fraction(1, 4) in released else 0.0
 
     def __getitem__(self, label: str) -> Figure:
         return next((figure for figure in self.figures if figure.label == label), Figure(label, None))
@@ -225,8 +225,8 @@ class ColumnProfile:
     @property
     def all_figures(self) -> tuple[Figure, ...]:
         """The figures, the density among them, and how many rows have a value."""
-        shown = self.figures if self.density is None else (*self.figures, self.density)
-        return (*shown, *self.numbers)
+        figures = self.figures if self.density is None else (*self.figures, self.density)
+        return (*figures, *self.numbers)
 
     @property
     def numbers(self) -> tuple[Figure, ...]:
@@ -240,11 +240,11 @@ class ColumnProfile:
         whole = self.present.noise.each if self.part.people else 1
         n = self.present.noise.rows // max(whole, 1)
         off = math.ceil((self.present.noise.law.cutoff(Fraction(1, 40)) - 1) / max(whole, 1))
-        found = round(share * n)
-        between = max(found - off, 0), min(found + off, n)
+        count = round(share * n)
+        between = max(count - off, 0), min(count + off, n)
         left = tuple(min(max(1 - end / max(n, 1), 0.0), 1.0) for end in reversed(between))
         lost = () if self.part.narrowed else (Figure("missing", 1 - share, (left[0], left[1])),)
-        return Figure("n", found, between, self.present.note, self.present.how, self.present.cost), *lost
+        return Figure("n", count, between, self.present.note, self.present.how, self.present.cost), *lost
 
     @property
     def counts(self) -> Figure | None:
@@ -255,8 +255,8 @@ class ColumnProfile:
     @property
     def answered(self) -> bool:
         """Whether a reader learns anything about it: not from counts of no category."""
-        shown = self.figures if self.counts is None else (*self.figures, self.counts)
-        values = [figure.value for figure in shown if figure.value is not None]
+        figures = self.figures if self.counts is None else (*self.figures, self.counts)
+        values = [figure.value for figure in figures if figure.value is not None]
         return not self.part.skip_reason and any(not hasattr(value, "items") or len(value) > 0 for value in values)
 
     @property

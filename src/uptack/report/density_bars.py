@@ -25,16 +25,16 @@ def density_curve(density: Figure, low: float, high: float) -> Figure:
     """
     if density.value is None or not hasattr(density.value, "at"):
         return density
-    shown: Any = density_bars(density.value, low, high)
-    if shown is not None:
-        heights, note = shown.values, f"Each bar is {number(shown.width)} wide and counts the values around its middle."
+    curve: Any = density_bars(density.value, low, high)
+    if curve is not None:
+        heights, note = curve.values, f"Each bar is {number(curve.width)} wide and counts the values around its middle."
     else:
         points, note = np.linspace(low, high, 160), density.note
         heights = np.maximum(density.value.at(points), 0.0)
-        shown = DensityCurve.on_grid(points, heights)
+        curve = DensityCurve.on_grid(points, heights)
     error = 2 * density.value.standard_error
     band = np.maximum(heights - error, 0.0), heights + error
-    return replace(density, value=shown, interval=band, note=note)
+    return replace(density, value=curve, interval=band, note=note)
 
 
 MOST_BARS = 64

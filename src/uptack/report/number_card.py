@@ -326,8 +326,8 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The counts of few integers, or of times, where all is written."""
     if column.counts is None or not style.whole:
         return []
-    shown = shares(ordered_bars(column.counts), column.part)
-    return counts_table("value", ordered_names(shown), shown, column.counts.note, style, unit)
+    categories = shares(ordered_bars(column.counts), column.part)
+    return counts_table("value", ordered_names(categories), categories, column.counts.note, style, unit)
 
 
 # ---------------------------------------------------------------------------------------------------------- on the page
@@ -395,10 +395,10 @@ def _line(figure: Figure, scale: float) -> FigureLine:
 
 def _level_range(figure: Figure) -> str:
     """Between which quantiles of the rows a median without an interval lies, by its bound on ranks; "" if any two."""
-    found = re.fullmatch(r"within ([\d,]+) of ([\d,]+) ranks", figure.note) if figure.label == "median" else None
-    if found is None:
+    match = re.fullmatch(r"within ([\d,]+) of ([\d,]+) ranks", figure.note) if figure.label == "median" else None
+    if match is None:
         return ""
-    off, rows = (int(text.replace(",", "")) for text in found.groups())
+    off, rows = (int(text.replace(",", "")) for text in match.groups())
     low, high = math.floor(50 - 100 * off / rows), math.ceil(50 + 100 * off / rows)
     return f"{low}% to {high}% quantile" if low > 0 else ""
 
@@ -409,19 +409,19 @@ def _picture(column: ColumnProfile) -> Markup | None:
     if density is not None and density.value is not None:
         curve, bars = density.value, isinstance(density.value, DensityBars)
         x, y, beyond = curve.points.tolist(), curve.values.tolist(), curve.width / 2 if bars else 0.0
-        shown = {"band": density.interval, "median": median.value, "interval": median.interval}
-        shown |= {"marks": axis(part, x[0] - beyond, x[-1] + beyond), "axis_title": axis_title(part)}
+        options = {"band": density.interval, "median": median.value, "interval": median.interval}
+        options |= {"marks": axis(part, x[0] - beyond, x[-1] + beyond), "axis_title": axis_title(part)}
         if bars:
-            return pictures.bars_picture(x, y, width=curve.width, title=f"Shares of {name}", **shown)
-        return pictures.density_picture(x, y, title=f"Density of {name}", quartiles=quartiles, **shown)
+            return pictures.bars_picture(x, y, width=curve.width, title=f"Shares of {name}", **options)
+        return pictures.density_picture(x, y, title=f"Density of {name}", quartiles=quartiles, **options)
     if None in quartiles or quartiles[0] == quartiles[1]:
         return None
     released = column.quantiles or {}
     places, ends = sorted(released.values()), median.interval
     beyond = (places[-1] - places[0]) / 20
-    shown = {"marks": axis(part, places[0] - beyond, places[-1] + beyond), "axis_title": axis_title(part)}
+    options = {"marks": axis(part, places[0] - beyond, places[-1] + beyond), "axis_title": axis_title(part)}
     interval = None if ends is None else (in_ticks(ends[0]), in_ticks(ends[1]))
-    return pictures.box_picture(places, coarse_density(released), interval, title=f"Quantiles of {name}", **shown)
+    return pictures.box_picture(places, coarse_density(released), interval, title=f"Quantiles of {name}", **options)
 
 
 def coarse_density(released: Mapping[Fraction, float]) -> list[tuple[float, float, float]]:
@@ -480,12 +480,12 @@ def time_ticks(form: Form, low: float, high: float) -> list[Tick]:
     """
     places = _durations(low, high) if form.kind == "duration" else _calendar(low, high)
     whole = all(place % DAY == 0 for place in places)
-    shown = Form("date") if form.kind == "time" and whole else form
-    texts = [words(shown.show(place)) for place in places]
+    day_form = Form("date") if form.kind == "time" and whole else form
+    texts = [words(day_form.show(place)) for place in places]
     room = max(int(pictures.INNER / ((max(map(len, texts), default=1) + 1) * pictures.LETTER)), 1)
     step = math.ceil(len(places) / room) or 1
-    found = [Tick((place - low) / (high - low), text) for place, text in zip(places, texts, strict=True)]
-    return found[::step]
+    marks = [Tick((place - low) / (high - low), text) for place, text in zip(places, texts, strict=True)]
+    return marks[::step]
 
 
 def _calendar(low: float, high: float) -> list[float]:

@@ -174,8 +174,8 @@ FORMATS: dict[str, Callable[[Profile], str | bytes]] = {
 
 def content(profile: Profile, suffix: str) -> bytes:
     """The report in the format of a file that ends so."""
-    made = FORMATS[suffix](profile)
-    return made.encode("utf-8") if isinstance(made, str) else made
+    text = FORMATS[suffix](profile)
+    return text.encode("utf-8") if isinstance(text, str) else text
 
 
 class Output:
@@ -213,10 +213,10 @@ class Output:
 
     def write(self, profile: Profile) -> Path:
         """Write the report as the extension says, all of it or nothing."""
-        made = content(profile, self.path.suffix.lower())
+        data = content(profile, self.path.suffix.lower())
         assert self._waiting is not None, "a place is for one report"
         with open(self._handle, "wb", closefd=False) as file:
-            file.write(made)
+            file.write(data)
             file.flush()
             os.fsync(self._handle)
         self._waiting.replace(self._target)
@@ -227,12 +227,12 @@ class Output:
         """Save a report that could not be written, in a new file that only this user can read; as JSON if need be."""
         suffix = self.path.suffix.lower()
         try:
-            made = content(profile, suffix)
+            data = content(profile, suffix)
         except Exception:
-            suffix, made = ".json", to_json(profile).encode("utf-8")
+            suffix, data = ".json", to_json(profile).encode("utf-8")
         handle, name = tempfile.mkstemp(prefix="uptack-report-", suffix=suffix)
         with open(handle, "wb") as file:
-            file.write(made)
+            file.write(data)
         return Path(name)
 
     def _release(self) -> None:

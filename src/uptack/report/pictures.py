@@ -47,7 +47,7 @@ def powers(text: str) -> str:
     >>> powers("1.5e-9 to 2e12"), powers("2013")
     ('1.5 × 10⁻⁹ to 2 × 10¹²', '2013')
     """
-    return re.sub(r"(?<=\d)e(-?\d+)", lambda found: f" × 10{found[1].translate(RAISED)}", text)
+    return re.sub(r"(?<=\d)e(-?\d+)", lambda match: f" × 10{match[1].translate(RAISED)}", text)
 
 
 class Tick(NamedTuple):
@@ -65,15 +65,15 @@ def labelled_ticks(low: float, high: float, room: float = INNER, whole: bool = F
     >>> [tick.text for tick in labelled_ticks(1e9 - 1e-4, 1e9 + 1e-4)]
     ['999,999,999.9999', '1,000,000,000.0001']
     """
-    found: list[Tick] = []
+    marks: list[Tick] = []
     for about in (6, 5, 4, 3, 2, 1):
         places = ticks(low, high, about, whole)
         step = places[1] - places[0] if len(places) > 1 else high - low
-        found = [Tick((place - low) / (high - low), powers(number(place, step))) for place in places]
-        if sum(len(tick.text) * LETTER + 2 * LETTER for tick in found) <= room:
+        marks = [Tick((place - low) / (high - low), powers(number(place, step))) for place in places]
+        if sum(len(tick.text) * LETTER + 2 * LETTER for tick in marks) <= room:
             break
     ends = [Tick(share, powers(number(end, high - low))) for share, end in ((0.0, low), (1.0, high))]
-    return found if len(found) > 1 else ends
+    return marks if len(marks) > 1 else ends
 
 
 class PictureScale:

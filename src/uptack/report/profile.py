@@ -101,8 +101,8 @@ class Profile(Tabular):
 
         A figure without a cost was worked out from those that have one. Curves of densities are left out.
         """
-        made = [line for column in self.columns for line in column.records()]
-        return made + [line for answer in self.sections.values() for line in answer.section.records(answer)]
+        records = [line for column in self.columns for line in column.records()]
+        return records + [line for answer in self.sections.values() for line in answer.section.records(answer)]
 
     def table(self) -> FigureTable:
         """The figures for people."""
@@ -162,8 +162,8 @@ def report(
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
-    >>> made = report({"age": np.arange(20, 80).repeat(100)}, epsilon=1, entropy=SeededEntropy(1))
-    >>> made.columns[0]["median"].value, made.spent.epsilon <= 1
+    >>> page = report({"age": np.arange(20, 80).repeat(100)}, epsilon=1, entropy=SeededEntropy(1))
+    >>> page.columns[0]["median"].value, page.spent.epsilon <= 1
     (49, True)
     """
     choices: dict[str, Any] = {"columns": columns, "skip": skip, "shares": shares, "plausible": plausible}
@@ -308,26 +308,25 @@ class _Releases:
             return Figure.of(draw.label, refusal, None, self._advice(refusal, part.epsilon(draw)))
         request, tree, paid = part.request(draw, released), self._losses.of(part, draw), self._paid
         assert paid is not None, "a part without draws"
-        figure, made = self._attempt(draw.label, request, lambda: paid.run(request, tree))
-        advice = self._advice(made, part.epsilon(draw)) if made is not None else ""
-        if made is not None:
-            return Figure.of(draw.label, made, figure.cost, advice)
+        figure, refused = self._attempt(draw.label, request, lambda: paid.run(request, tree))
+        if refused is not None:
+            return Figure.of(draw.label, refused, figure.cost, self._advice(refused, part.epsilon(draw)))
         if part.rows is None or draw.label not in ("quantiles", "tails") or figure.note:
             return figure
         return replace(figure, note=expected_error(self._session.complete(request), part.rows))
 
-    def section(self, asked: SectionPlan) -> SectionAnswer:
+    def section(self, plan: SectionPlan) -> SectionAnswer:
         """The figures of a section, each of which was paid for by itself."""
-        name, made = asked.section.label, []
-        for request, refusal in zip(asked.requests, asked.refusals, strict=True):
+        name, figures = plan.section.label, list[Figure]()
+        for request, refusal in zip(plan.requests, plan.refusals, strict=True):
             if refusal is not None:
-                made.append(Figure(name, None, None, f"a reply needs {refusal.advice}"))
+                figures.append(Figure(name, None, None, f"a reply needs {refusal.advice}"))
             elif not self._paid_sections:
-                made.append(Figure(name, None, None, "Not computed: the budget was used up by other requests."))
+                figures.append(Figure(name, None, None, "Not computed: the budget was used up by other requests."))
             else:
                 self._paid_sections -= 1
-                made.append(self._attempt(name, request, functools.partial(self._read, request))[0])
-        return SectionAnswer(asked.section, asked.columns, asked.requests, tuple(made))
+                figures.append(self._attempt(name, request, functools.partial(self._read, request))[0])
+        return SectionAnswer(plan.section, plan.columns, plan.requests, tuple(figures))
 
     def _read(self, request: Request) -> Made:
         with self._session.snapshot():
@@ -337,21 +336,21 @@ class _Releases:
         """A figure, and the ⊥ that it is of."""
         cost, failure = self._session.complete(request).cost, self._failure
         try:
-            made = None if failure else make()
+            reply = None if failure else make()
         except UptackError as error:
             if not self._any:
                 raise
-            made, failure = None, f"Not computed: {error}"
+            reply, failure = None, f"Not computed: {error}"
             if not isinstance(error, InvalidArgument):  # that is of this figure alone
                 failure = self._failure = "Not computed: the rows could not be read."
-        if made is None:
+        if reply is None:
             return Figure(label, None, None, failure, "withheld", cost), None
         self._any = True
-        figure = Figure.of(label, made, cost if made.loss is not None else None)
-        if made.value is None:
-            return figure, made
+        figure = Figure.of(label, reply, cost if reply.loss is not None else None)
+        if reply.value is None:
+            return figure, reply
         if label != "n":  # that of n is of its noise
             with contextlib.suppress(NoInterval):
-                low, high = made.interval(CONFIDENCE)
+                low, high = reply.interval(CONFIDENCE)
                 figure = replace(figure, interval=(low, high))
         return figure, None

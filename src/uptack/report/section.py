@@ -190,8 +190,8 @@ def plan_section(session: Session, section: Section, wanted: Any, epsilon: Fract
     """A section for so much of ε, which it does not exceed."""
     requests, relation = tuple(section.ask(session, wanted, epsilon)), session.adjacency
     refusals = tuple(line.refusal for line in session.plan(requests).releases)
-    asked = [request for request, refused in zip(requests, refusals, strict=True) if refused is None]
-    cost = total([session.complete(request).cost.under(relation) for request in asked], relation)
+    accepted = [request for request, refused in zip(requests, refusals, strict=True) if refused is None]
+    cost = total([session.complete(request).cost.under(relation) for request in accepted], relation)
     if not cost <= Privacy(epsilon, 0, relation):
         raise UptackError(f"the section {section.name} asks for {cost}, more than its part of the budget")
     return SectionPlan(section, section.columns(session, requests), requests, refusals, cost)

@@ -151,11 +151,11 @@ def on_scale(rows: list[Coefficient], ends: list[tuple[float, ...]], unit: str) 
     def share(value: float) -> float:
         return round(100 * (min(max(value, low), high) - low) / (high - low), 2)
 
-    shown = [
+    intervals = [
         Effect(row, share(a), share(v), share(b), powers(number(v, b - a)), "left" * (a < low) + " right" * (b > high))
         for row, (a, b, v) in zip(rows, ends, strict=True)
     ]
-    return Effects(shown, labelled_ticks(low, high, room=300), share(0.0), unit)
+    return Effects(intervals, labelled_ticks(low, high, room=300), share(0.0), unit)
 
 
 HTML = """\

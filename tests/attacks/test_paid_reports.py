@@ -186,7 +186,7 @@ def test_what_was_paid_for_stays_when_a_later_release_fails(book):
     assert len(calls) == 3  # no more is asked of rows that can't be read
     assert made.columns[0]["median"].value is not None
     assert made.columns[1].figures[0].value is None
-    assert "Not computed: the rows can" in to_html(made)
+    assert "Not computed: the rows could" in to_html(made)
     assert book.spent() == made.spent  # all of it was paid for before the first row was read
 
 

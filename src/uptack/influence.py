@@ -81,12 +81,12 @@ def _statistic_of(statistic: object, also: str = "") -> tuple[Statistic, Functio
     except TypeError:
         wanted = ", ".join([repr(name), *inspect.signature(build).parameters])
         raise InvalidArgument("statistic", f"({wanted})", repr(statistic)) from None
-    made = build(*levels)
-    if made.functional is None:
+    built = build(*levels)
+    if built.functional is None:
         raise InvalidArgument("statistic", "one with a functional of quantiles", repr(name))
-    shown = ", ".join(f"{float(checks.rational('level', level)):g}" for level in levels)
-    shown = f"({shown})" if len(levels) > 1 else shown
-    return made, made.functional, f"{shown}-{made.name}" if shown else made.name
+    level_text = ", ".join(f"{float(checks.rational('level', level)):g}" for level in levels)
+    level_text = f"({level_text})" if len(levels) > 1 else level_text
+    return built, built.functional, f"{level_text}-{built.name}" if level_text else built.name
 
 
 # ------------------------------------------------------------------------------------------------------- on a table

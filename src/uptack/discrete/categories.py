@@ -244,9 +244,9 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
         occupied = np.flatnonzero(counts > 0)
         noisy = counts[occupied] + self.law.draw(occupied.size, entropy)
         passing = noisy >= self.cutoff
-        found = [(cells[i], n) for i, n in zip(occupied[passing].tolist(), noisy[passing].tolist(), strict=True)]
-        found.sort(key=lambda pair: (-pair[1], in_order(pair[0])))
-        return tuple(cell for cell, _ in found), np.array([count for _, count in found], counts.dtype)
+        passed = [(cells[i], n) for i, n in zip(occupied[passing].tolist(), noisy[passing].tolist(), strict=True)]
+        passed.sort(key=lambda pair: (-pair[1], in_order(pair[0])))
+        return tuple(cell for cell, _ in passed), np.array([count for _, count in passed], counts.dtype)
 
     def price(self, value: Table, other: Table, output: tuple[tuple[Hashable, ...], Integers]) -> float:
         """What the moves of counts cost, up to the cap; and what passes the cap must be within δ."""

@@ -76,25 +76,25 @@ def places(column: Any, levels: Sequence[Hashable] | int) -> Integers:
     Both are compared in their canonical form (`uptack.table.values.kinds.canonical`), so each row by itself: 1, 1.0 and
     True are one level, None stands for a missing value, and a row of any other type is outside.
     """
-    found = field("columns", column, "one-dimensional columns of equal length")
+    data = field("columns", column, "one-dimensional columns of equal length")
     if isinstance(levels, int):
-        return _integer_places(found, levels)
-    keys = distinct("columns", levels, [found.kind], "distinct values of the column's type")
+        return _integer_places(data, levels)
+    keys = distinct("columns", levels, [data.kind], "distinct values of the column's type")
     order = {key: i for i, key in enumerate(keys)}
-    values, codes = found.codes()
+    values, codes = data.codes()
     return np.array([order.get(canonical(value), -1) for value in values], np.int64)[codes]
 
 
-def _integer_places(found: Field, levels: int) -> Integers:
+def _integer_places(data: Field, levels: int) -> Integers:
     """The rows that are integers from 0 to levels - 1, and -1 for the others."""
-    if found.kind not in NUMERIC:
+    if data.kind not in NUMERIC:
         fix = "Columns with a number of levels hold the integers 0, 1, 2, …; list the categories for others."
-        raise InvalidArgument("columns", "integers where the domain has a number of levels", found.kind, fix)
-    if found.kind == "any":
-        values, codes = found.codes()
+        raise InvalidArgument("columns", "integers where the domain has a number of levels", data.kind, fix)
+    if data.kind == "any":
+        values, codes = data.codes()
         known = [v if isinstance(v, int) and 0 <= v < levels else -1 for v in values]
         return np.array(known, np.int64)[codes]
-    numbers, missing = found.numbers()
+    numbers, missing = data.numbers()
     inside = (numbers >= 0) & (numbers < levels) & (np.floor(numbers) == numbers)
     inside = inside if missing is None else inside & ~missing
     return np.where(inside, np.where(inside, numbers, 0).astype(np.int64), -1)
@@ -146,11 +146,11 @@ class Domain:
         except (KeyError, TypeError, IndexError, ValueError):
             must = f"a table with the columns {', '.join(map(str, self.columns))}"
             raise InvalidArgument("columns", must, checks.outline(table)) from None
-        found = [places(column, levels) for column, levels in zip(columns, self.columns.values(), strict=True)]
-        if len({len(column) for column in found}) > 1:
+        own_places = [places(column, levels) for column, levels in zip(columns, self.columns.values(), strict=True)]
+        if len({len(column) for column in own_places}) > 1:
             raise InvalidArgument("columns", "one-dimensional columns of equal length", "columns of different lengths")
-        inside = np.logical_and.reduce([column >= 0 for column in found])
-        return [np.where(inside, column, 0) for column in found], inside
+        inside = np.logical_and.reduce([column >= 0 for column in own_places])
+        return [np.where(inside, column, 0) for column in own_places], inside
 
     def encode(self, table: Any) -> Integers:
         """The cell of every row; -1 where a value is none of the categories."""
@@ -169,11 +169,11 @@ class Domain:
         keys = np.asarray(cells, np.int64)
         if keys.size and not (keys.min() >= 0 and keys.max() < self.size):
             raise InvalidArgument("cells", f"integers from 0 to {self.size - 1}", "others")
-        found = []
+        digits = []
         for levels in reversed(self.shape):
             keys, place = np.divmod(keys, levels)
-            found.append(place)
-        return found[::-1]
+            digits.append(place)
+        return digits[::-1]
 
     def decode(self, cells: Any) -> dict[str, NDArray[Any]]:
         """The categories of cells, column by column."""

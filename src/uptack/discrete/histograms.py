@@ -321,8 +321,8 @@ def release_screened(screen: Screen, table: Table, account: Account, notes: tupl
     what = "categories" if account.name == "histogram" else "groups"
     how = f"{account.name} (unknown {what}, cutoff {cutoff})"
     note = f"{what.capitalize()} with fewer than about {math.ceil(cutoff):,} {screen.adjacency.unit} are not listed."
-    shown, noisy = _by_value(*account.draw(screen, table))
-    value = Histogram(shown, in_steps(noisy, screen.step))
+    cells, noisy = _by_value(*account.draw(screen, table))
+    value = Histogram(cells, in_steps(noisy, screen.step))
     named = replace(account, name=how)
     return named.release(value, CountNoise(screen.law, noisy, screen.step), tuple(filter(None, (*notes, note))))
 
@@ -360,11 +360,13 @@ class Crosstab(Histogram):
         return "\n".join(aligned([["", *map(label, self.levels(1))], *lines]))
 
 
-def as_crosstab(made: Release[Any] | NoReply) -> Release[Any] | NoReply:
+def as_crosstab(reply: Release[Any] | NoReply) -> Release[Any] | NoReply:
     """Counts by pairs, shown as a two-way table: post-processing."""
-    if isinstance(made, NoReply):
-        return made
-    return replace(made, value=Crosstab(made.value.cells, made.value.counts), mechanism=f"crosstab ({made.mechanism})")
+    if isinstance(reply, NoReply):
+        return reply
+    return replace(
+        reply, value=Crosstab(reply.value.cells, reply.value.counts), mechanism=f"crosstab ({reply.mechanism})"
+    )
 
 
 LARGEST = 1 << 52
@@ -461,8 +463,8 @@ def count_by_group(
     note = counting_note(unit, limit, "groups")
     if public is None:
         return release_screened(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
-    found, many = counted.sizes(unit)
-    known = {group_key(group, counted.kinds): int(n) for group, n in zip(found, many, strict=True)}
+    listed, many = counted.sizes(unit)
+    known = {group_key(group, counted.kinds): int(n) for group, n in zip(listed, many, strict=True)}
     exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
     return _noisy_cells(public, exact, account, left, unit, None, lifted, note)
 

@@ -168,8 +168,8 @@ def chi_square(
         if listed is None:  # the categories with enough rows, without missing values
             part = account.allot(account.epsilon * LIST_SHARE, account.delta / unknown)
             screen = Screen.of(part.epsilon, part.delta, account.adjacency)
-            found = part.draw(screen, category_counts(column))[0]
-            listed = tuple(sorted((one for one in found if one is not None), key=in_order))
+            categories = part.draw(screen, category_counts(column))[0]
+            listed = tuple(sorted((one for one in categories if one is not None), key=in_order))
         sides.append(listed)
     if min(map(len, sides)) < 2 or math.prod(map(len, sides)) > MOST:
         why = f"{len(sides[0])} and {len(sides[1])} categories were found with enough {account.adjacency.unit}"
@@ -235,9 +235,9 @@ def _test(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Acco
         return Outcome.refusal(HOW, Advice(n=least, other="fewer categories", why=why))
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
     rate = -math.expm1(-1 / scale)
-    drawn = null_tables(rows, columns, rng)
-    drawn += rng.geometric(rate, drawn.shape) - rng.geometric(rate, drawn.shape)
-    statistics, squares = _statistics(drawn.astype(np.float64), 2 * scale**2)
+    tables = null_tables(rows, columns, rng)
+    tables += rng.geometric(rate, tables.shape) - rng.geometric(rate, tables.shape)
+    statistics, squares = _statistics(tables.astype(np.float64), 2 * scale**2)
     statistic, square = (float(part[0]) for part in _statistics(noisy[None].astype(np.float64), 2 * scale**2))
     beyond = int(np.count_nonzero(statistics >= statistic * (1 - 1e-12)))
     n, fewer = max(int(noisy.sum()), 1), min(noisy.shape) - 1

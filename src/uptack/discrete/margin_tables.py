@@ -72,12 +72,12 @@ def reconcile(noisy: Mapping[Names, NDArray[Any]], total: int | None = None) -> 
     fits = {own: part / shares[own] for own, part in parts.items()}
     if total is not None:
         fits[()] = np.array(float(total))
-    made = {names: np.zeros(array.shape) for names, array in noisy.items()}
-    for names, out in made.items():  # margin S is the sum of its interactions a_T/N_S
+    margins = {names: np.zeros(array.shape) for names, array in noisy.items()}
+    for names, out in margins.items():  # margin S is the sum of its interactions a_T/N_S
         for size in range(len(names) + 1):
             for own in itertools.combinations(names, size):
                 out += fits[own].reshape([fits[own].shape[own.index(n)] if n in own else 1 for n in names]) / out.size
-    return made
+    return margins
 
 
 LARGEST_MARGIN = 1 << 20
@@ -110,15 +110,15 @@ class Margins(TabularValue, Mapping[Names, Floats]):
     def figures(self, ends: Ends = None) -> list[Record]:
         """One line per cell of each margin: the names of its columns, and the category of each of them."""
         levels = {
-            name: range(found) if isinstance(found, int) else found for name, found in self.domain.columns.items()
+            name: range(values) if isinstance(values, int) else values for name, values in self.domain.columns.items()
         }
-        made = []
+        records = []
         for names, array in self.items():
             for at, value in np.ndenumerate(array):
                 cell = {name: levels[name][i] for name, i in zip(names, at, strict=True)}
                 bounds = (None, None) if ends is None else (end[names][at] for end in ends)
-                made.append(line({"margin": ", ".join(map(label, names)), **named(cell)}, value, *bounds))
-        return made
+                records.append(line({"margin": ", ".join(map(label, names)), **named(cell)}, value, *bounds))
+        return records
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON: names joined by commas."""
@@ -260,7 +260,7 @@ def margins(
     else:
         keys = cells if people is None else people.of(cells)
         table = sparse_histogram(keys, space.size, eps, rule="adaptive", **options).value
-        found = float(table.counts.sum())
-        kept, weights = table.cells, table.counts * (1.0 if goal is None or not found else goal / found)
+        rows_kept = float(table.counts.sum())
+        kept, weights = table.cells, table.counts * (1.0 if goal is None or not rows_kept else goal / rows_kept)
     margins = sums(space.unravel(kept), lambda cells, size: np.bincount(cells, weights, size))
     return account.release(Margins(margins, space), None)

@@ -52,11 +52,11 @@ def _abundance(seen: Floats, density: Floats, cells: float) -> Floats:
     0. The number of empty cells is set to that of all cells: it is public, and hardly larger.
     """
     share = density.sum(axis=0)
-    held = np.ones(share.size)
-    held[0] = cells
+    abundance = np.ones(share.size)
+    abundance[0] = cells
     for _ in range(ROUNDS):
-        held[1:] *= (density.T @ (seen / (density @ held)) / share)[1:]
-    return held
+        abundance[1:] *= (density.T @ (seen / (density @ abundance)) / share)[1:]
+    return abundance
 
 
 def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: int) -> Integers:
@@ -80,8 +80,8 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
     z = values[:, None] - counts
     exponent = np.where(z >= 0, -z / float(law.up), z / float(law.down))
     density = step * (law.pmf(0) * np.exp(np.maximum(exponent, -600)))  # P(noise = z), without underflow
-    held = _abundance(np.bincount(place[near], minlength=size).astype(float), density, float(cells))
-    weight = np.cumsum(density * held, axis=1)
+    abundance = _abundance(np.bincount(place[near], minlength=size).astype(float), density, float(cells))
+    weight = np.cumsum(density * abundance, axis=1)
     median = counts[np.argmax(weight >= weight[:, -1:] / 2, axis=1)]
     shift = np.where(median > 0, values - median, np.inf)
     seen = noisy.astype(np.float64)
@@ -174,10 +174,10 @@ def _random_subset(count: int, below: int, entropy: Entropy) -> Integers:
     """
     if 2 * count > below:
         return np.setdiff1d(np.arange(below), _random_subset(below - count, below, entropy))
-    found = np.empty(0, np.int64)
-    while found.size < count:
-        found = np.union1d(found, entropy.integers(below, count - found.size))
-    return found
+    subset = np.empty(0, np.int64)
+    while subset.size < count:
+        subset = np.union1d(subset, entropy.integers(below, count - subset.size))
+    return subset
 
 
 @dataclass(frozen=True)
@@ -205,10 +205,10 @@ class SparseCells(Mechanism[Cells, Cells]):
         others = self.size - cells.size
         rank = _random_subset(binomial(others, law.exact_tail(self.cutoff), entropy), others, entropy)
         empty = rank + np.searchsorted(cells - np.arange(cells.size), rank, side="right")
-        found = np.concatenate((cells[kept], empty))
+        cells_kept = np.concatenate((cells[kept], empty))
         values = np.concatenate((noisy[kept], self.cutoff + law.beyond(empty.size, entropy)))
-        order = np.argsort(found)
-        return found[order], values[order]
+        order = np.argsort(cells_kept)
+        return cells_kept[order], values[order]
 
     def price(self, value: Cells, other: Cells, output: Cells) -> float:
         """What the moves of counts cost."""
@@ -220,16 +220,16 @@ def _occupied_cells(keys: Any, size: int, domain: Domain | None) -> tuple[Intege
     """The occupied cells in their order, and their counts: of rows, or of units of people."""
     data = keys.data if isinstance(keys, Owned) else keys
     try:
-        found = places(domain.encode(data) if domain else data, size)
+        cell = places(domain.encode(data) if domain else data, size)
     except InvalidArgument as error:
         if domain:
             raise
         got, fix = error.got, "Give structured data as columns, with a Domain as domain_size."
         raise InvalidArgument("keys", "a one-dimensional column of integers", got, fix) from None
     if not isinstance(keys, Owned):
-        cells, counts = np.unique(found[found >= 0], return_counts=True)
+        cells, counts = np.unique(cell[cell >= 0], return_counts=True)
         return cells, counts.astype(np.int64)
-    cells, place = np.unique(found, return_inverse=True)
+    cells, place = np.unique(cell, return_inverse=True)
     outside = int(np.count_nonzero(cells < 0))
     units = keys.units(place.reshape(-1) - outside, cells.size - outside)
     return cells[outside:][units > 0], units[units > 0]

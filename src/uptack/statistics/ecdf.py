@@ -209,9 +209,9 @@ class Ecdf(TabularValue):
             raise InvalidArgument("points", "numbers", "NaN")
         place = np.searchsorted(self.knots, x, side="right")
         inner = np.interp(x, self.knots, shares) if self.step is None else shares[np.maximum(place - 1, 0)]
-        found = np.where(place == 0, shares[0] / 2, np.where(x > self.knots[-1], (1 + shares[-1]) / 2, inner))
-        found = np.where(x == -np.inf, 0.0, np.where(x == np.inf, 1.0, found))
-        return found if found.ndim else float(found)
+        values = np.where(place == 0, shares[0] / 2, np.where(x > self.knots[-1], (1 + shares[-1]) / 2, inner))
+        values = np.where(x == -np.inf, 0.0, np.where(x == np.inf, 1.0, values))
+        return values if values.ndim else float(values)
 
     def quantile(self, p: ArrayLike) -> Any:
         """The number that a share p of the rows lies up to; p must lie between the outermost knots' shares."""
@@ -220,10 +220,10 @@ class Ecdf(TabularValue):
             must = f"between {shares[0]:.3g} and {shares[-1]:.3g}, the shares of the outermost knots"
             raise InvalidArgument("p", must, checks.describe(p), "Quantiles further out were not released.")
         first = np.searchsorted(shares, levels, side="left")
-        found = self.knots[first]
+        values = self.knots[first]
         if self.step is None:
-            found = np.where(shares[first] == levels, found, np.interp(levels, shares, self.knots))
-        return found if found.ndim else float(found)
+            values = np.where(shares[first] == levels, values, np.interp(levels, shares, self.knots))
+        return values if values.ndim else float(values)
 
     def share(self, low: float, high: float) -> float:
         """The estimated share of rows above `low` and up to `high`."""
@@ -365,9 +365,9 @@ def ecdf(
     chosen = next((c for c in sorted(counts, key=wide) if fits(n, c)), None)
     if chosen is None:
         return question.account.close(question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0])))))
-    drawn = quantile_trees.tree_quantiles(data, n, _ranks(n, chosen), for_knots)
-    assert drawn is not None, "the same public rule as above"
-    edges = np.unique(drawn)
+    quantiles = quantile_trees.tree_quantiles(data, n, _ranks(n, chosen), for_knots)
+    assert quantiles is not None, "the same public rule as above"
+    edges = np.unique(quantiles)
     noise = RunningNoise.of(edges.size + 1, for_counts.epsilon, moved)
     bins = np.array(data.sum(functools.partial(_counts_between, knots=edges.tolist())), np.int64)
     low, high = for_counts.account.draw(RunningCounts(loss.Pure(for_counts.epsilon), noise), bins)

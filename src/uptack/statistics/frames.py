@@ -73,11 +73,11 @@ class Tails:
         n = data.count()
         deep = min(depth, n)
         ranks = np.arange(least, n + 1, least)
-        found = data.order([(1, deep), (n - deep + 1, n), *((int(r), int(r)) for r in (*ranks, rank))])
-        lows, highs = found.at(np.arange(1, deep + 1)), found.at(np.arange(n - deep + 1, n + 1))
+        order = data.order([(1, deep), (n - deep + 1, n), *((int(r), int(r)) for r in (*ranks, rank))])
+        lows, highs = order.at(np.arange(1, deep + 1)), order.at(np.arange(n - deep + 1, n + 1))
         steps = np.arange(deep + 1)
-        centre = float(found.at(np.array([rank]))[0])
-        return Tails(lows, steps, highs, deep - steps, tuple(found.at(ranks).tolist()), n, centre)
+        centre = float(order.at(np.array([rank]))[0])
+        return Tails(lows, steps, highs, deep - steps, tuple(order.at(ranks).tolist()), n, centre)
 
     @staticmethod
     def _of_people(data: Any, least: int) -> Tails:
@@ -299,10 +299,10 @@ def draw_frame(
     tails: Tails, n: int, plan: FramePlan, power: int, anchor: Question, rest: Question
 ) -> ColumnFrame | None:
     """The anchor and then the sides; None for ⊥. What is spent is written down."""
-    found = anchor.account.draw(WeightedDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
-    if found is None or found[1] == EXPONENTS[0]:
+    cell = anchor.account.draw(WeightedDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
+    if cell is None or cell[1] == EXPONENTS[0]:
         return None
-    (i, j), width = found, math.ldexp(1.0, found[1])
+    (i, j), width = cell, math.ldexp(1.0, cell[1])
     middle = float(Fraction(i + 1) * Fraction(2) ** j)
     listed = sides(tails, middle, width, plan.left_out, power)
     pair = rest.account.draw(WeightedDraw.of(rest.epsilon, rest.rows), listed)

@@ -230,8 +230,8 @@ class VarianceInterval:
         first = q * moments.first_scale
         noise = math.hypot(q * moments.second_scale, 2 * moments.first * first, counted) + first**2 + 4 / ONE
         spread = max(self.fourth - moments.variance**2, self.fourth / 3, 0.0)
-        drawn = normal_quantile(confidence) * math.sqrt(spread / moments.independent)
-        half = moments.frame.half**2 * math.hypot(drawn, noise)
+        sampling = normal_quantile(confidence) * math.sqrt(spread / moments.independent)
+        half = moments.frame.half**2 * math.hypot(sampling, noise)
         ends = max(self.variance - half, 0.0), self.variance + half + math.fsum(moments.tails(VARIANCE_DOUBT, 2))
         return (math.sqrt(ends[0]), math.sqrt(ends[1])) if self.root else ends
 

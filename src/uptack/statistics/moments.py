@@ -83,12 +83,12 @@ def _batch_sums(x: Floats, frame: ColumnFrame, power: int, tie: float) -> list[i
 
 @dataclass(frozen=True)
 class FrameSums:
-    """Exact sums of a column over a frame. `shown` is what the check compares: see `checked_rows`."""
+    """Exact sums of a column over a frame. `checked` is what the check compares: see `checked_rows`."""
 
     first: int
     second: int
     rows: int
-    shown: int
+    checked: int
 
 
 def checked_rows(rows: int, inside: int, tied: int, rank: int, spare: int) -> int:
@@ -122,8 +122,8 @@ def exact_sums(
         q = np.clip(np.floor(squares * most).astype(np.int64), q, most)
     unit = data.unit.most
     inside, outside, largest = data.mass(frame.low, frame.high)
-    shown = min(inside - largest, spare * unit - outside) // unit
-    return FrameSums(int(a.sum()), int(q.sum()), data.count(), int(shown))
+    checked = min(inside - largest, spare * unit - outside) // unit
+    return FrameSums(int(a.sum()), int(q.sum()), data.count(), int(checked))
 
 
 HOW = "sums over a private frame"
@@ -260,16 +260,16 @@ def frame_moments(
     clipped, doubt = 2 * recipe.width * question.rows / float(sides.epsilon), check.rows / float(check.epsilon)
     spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
     sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
-    shown = noisy_integer(sums.shown, IntegerLaplace(check.rows / check.epsilon), check.account)
-    if shown <= SURE * doubt:
+    seen = noisy_integer(sums.checked, IntegerLaplace(check.rows / check.epsilon), check.account)
+    if seen <= SURE * doubt:
         return refuse()
     weight = count_weight(frame, recipe.kappa) if counted and question.size_is_secret else 0
     law = noise(weight)
     noisy = noisy_sums([sums.first, sums.second, *([weight * sums.rows] if weight else [])], law, rest.account)
-    outside, rows, kappa = max(float(spare - shown), 0.0), max(n, 1), 2.0**recipe.kappa
+    outside, rows, kappa = max(float(spare - seen), 0.0), max(n, 1), 2.0**recipe.kappa
     scale = float(Fraction(law.scale))
     down, up = (tail_index(plan, far, frame.width, clipped, outside) for far in (frame.down, frame.up))
-    made = Moments(
+    moments = Moments(
         frame,
         first=min(max(noisy[0] / ONE / rows, -1.0), 1.0),
         second=noisy[1] / ONE / rows / kappa,
@@ -286,12 +286,12 @@ def frame_moments(
         total_scale=scale / weight if weight else 0.0,
         each=rest.rows,
     )
-    return made, question
+    return moments, question
 
 
-def clipping_note(made: Moments) -> str:
+def clipping_note(moments: Moments) -> str:
     """A note on clipped values, from public numbers."""
-    ends, unseen = number(round(made.clipped / 2)), number(float(f"{made.unseen:.2g}"))
+    ends, unseen = number(round(moments.clipped / 2)), number(float(f"{moments.unseen:.2g}"))
     clipped = f"Values outside a privately chosen range were clipped to it (about {ends} rows at each end)."
     gross = f"Up to about {unseen} gross errors could go unnoticed, and the interval does not allow for them."
     return f"{clipped} {gross} Set codes for missing values, such as 999, to missing first."

@@ -370,10 +370,10 @@ def ends_around(
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
     nested = inverse.boxes([ShiftedReach(reach, around)], steps, OFFSETS)
-    drawn = side.account.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
-    if drawn is None:
+    ordinals = side.account.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
+    if ordinals is None:
         return None
-    return around + OFFSETS.value(min(max(drawn[0] + outward, -OFFSETS.top), OFFSETS.top))
+    return around + OFFSETS.value(min(max(ordinals[0] + outward, -OFFSETS.top), OFFSETS.top))
 
 
 def round_interval(low: float, high: float, granularity: Fraction | None) -> tuple[float, float]:

@@ -59,8 +59,8 @@ def candidate_lattices(n: int, fewer: int = 0) -> list[Candidates]:
     n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
     """
     digits = max(8, min(n.bit_length() - 1, 40) - fewer)
-    made = (Candidates(lattice, digits) for lattice in VECTOR_LATTICES)
-    return [candidates for candidates in made if candidates.size < 1 << 62]
+    offered = (Candidates(lattice, digits) for lattice in VECTOR_LATTICES)
+    return [candidates for candidates in offered if candidates.size < 1 << 62]
 
 
 @dataclass(frozen=True)
@@ -242,9 +242,9 @@ class WindowRows:
             return
         bounds = np.concatenate((self._cells.bounds(ordered), self._cells.bounds(ordered + 1)))
         order = np.argsort(bounds, kind="stable")
-        found = np.empty(bounds.size, np.int64)
-        found[order] = self._data.sum(functools.partial(below, bounds=bounds[order].tolist()))
-        pairs = zip(ordered.tolist(), found[: ordered.size].tolist(), found[ordered.size :].tolist(), strict=True)
+        counts = np.empty(bounds.size, np.int64)
+        counts[order] = self._data.sum(functools.partial(below, bounds=bounds[order].tolist()))
+        pairs = zip(ordered.tolist(), counts[: ordered.size].tolist(), counts[ordered.size :].tolist(), strict=True)
         self._cell_counts |= {key: (before, up_to - before) for key, before, up_to in pairs}
 
     def _window_candidates(self, first: int, keys: Integers) -> Integers:
@@ -324,8 +324,8 @@ def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Questio
         return None
     candidates, tree = chosen
     paid = question.account.pay(tree_loss(tree))
-    drawn = tree.draw(WindowRows(data, n, candidates, granularity, paid), paid)
-    values = candidates.lattice.values((np.array(drawn) >> candidates.digits) - candidates.lattice.top)
+    places = tree.draw(WindowRows(data, n, candidates, granularity, paid), paid)
+    values = candidates.lattice.values((np.array(places) >> candidates.digits) - candidates.lattice.top)
     return np.array([round_to(v, granularity) for v in values.tolist()])
 
 

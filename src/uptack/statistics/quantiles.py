@@ -215,7 +215,7 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
     def secret_room() -> tuple[int, int]:
         return data.count(), min(ranks[0] - 1, data.count() - ranks[-1]) // g
 
-    drawn = inverse_draw(
+    vector = inverse_draw(
         question, n, room, secret_room, reaches, dimension=len(levels), lattices=CANDIDATES, advise=advise
     )
-    return drawn if drawn.value is None else replace(drawn, value=np.sort(np.atleast_1d(drawn.value)))
+    return vector if vector.value is None else replace(vector, value=np.sort(np.atleast_1d(vector.value)))

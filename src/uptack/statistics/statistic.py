@@ -187,15 +187,15 @@ def inverse_draw(
     size, kappa = secret_room() if secret or kappa is None else (n, kappa)
     lattice, steps = seen[0], useful_steps(seen[1], size, account.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
-    drawn = account.draw(
+    ordinals = account.draw(
         inverse.InverseDraw.of(account.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
     )
-    if drawn is None:
+    if ordinals is None:
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
         what = "no value stands" if dimension == 1 else "the quantiles do not stand"
         why = f"{what} out from the noise{rows}"
         return question.refuse(HOW, _inverse_advice(room, n, question, offered[-1].size ** dimension), why)
-    values = [lattice.value(ordinal) for ordinal in drawn]
+    values = [lattice.value(ordinal) for ordinal in ordinals]
     values = values if step is None else [inverse.round_to(value, step) for value in values]
     return Outcome(values[0] if dimension == 1 else values, HOW)
 

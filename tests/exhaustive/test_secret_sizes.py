@@ -185,7 +185,7 @@ def _of_groups(release, labels, x, **given):
 @pytest.mark.parametrize("name", ["median with an interval", "kde"])
 def test_a_limit_that_moves_by_more_than_a_step_is_caught(draws, monkeypatch, name):
     """As many steps as rows: twenty steps are gained with one person."""
-    monkeypatch.setattr(statistic, "saturated", lambda k, n, g: min(k, n + 1))
+    monkeypatch.setattr(statistic, "useful_steps", lambda k, n, g: min(k, n + 1))
     assert worst(draws, RELEASES[name], FAR, ut.ADD_REMOVE) > 50
 
 
@@ -197,7 +197,7 @@ def test_the_limit_leaves_the_law_of_ranks_inside_the_table(rows, monkeypatch, d
         made = partial(_of_rows, release, rows)
         (short,) = draws(made, ROWS[:n], 0, **given)
         with monkeypatch.context() as planted:
-            planted.setattr(statistic, "saturated", lambda k, n, g: k)
+            planted.setattr(statistic, "useful_steps", lambda k, n, g: k)
             (whole,) = draws(made, ROWS[:n], 0, **given)
         assert short.boxes.lows.shape[1] == n // rows + 2 < whole.boxes.lows.shape[1]
         assert furthest(short, whole) == 1

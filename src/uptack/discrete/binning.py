@@ -79,29 +79,22 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
     return Edges(ticks, clamp, form, every)
 
 
-def check_every(every: object, keys: object, kind: Kind) -> None:
-    """Check units of the calendar against keys and the kind of the column."""
-    if every is None:
-        return
-    checks.choice("every", every, CALENDAR)
-    if keys is not None:
-        fix = "The calendar units are the cells."
-        raise InvalidArgument("keys", "left out if every= is given", "some", fix)
-    if kind == "duration":
-        raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
-
-
-def check_by_itself(x: Any, edges: object, keys: object, every: object) -> None:
-    """Refuse to count the times or durations of a table without edges or units."""
-    if not isinstance(x, Column) or x.form is None or edges is not None or every is not None:
-        return
-    if keys is not None:
-        what, fix = HELD[x.kind]
-        raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
-    if x.form.kind == "duration":
-        raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
-    fix = "Pass every='month', or another unit of the calendar, or edges."
-    raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
+def check_calendar(x: Any, kind: Kind, edges: object, keys: object, every: object) -> None:
+    """Check units of the calendar against keys and the kind of the column; a table's times need them, or edges."""
+    if every is not None:
+        checks.choice("every", every, CALENDAR)
+        if keys is not None:
+            raise InvalidArgument("keys", "left out if every= is given", "some", "The calendar units are the cells.")
+        if kind == "duration":
+            raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
+    elif isinstance(x, Column) and x.form is not None and edges is None:
+        if keys is not None:
+            what, fix = HELD[x.kind]
+            raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
+        if x.form.kind == "duration":
+            raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
+        fix = "Pass every='month', or another unit of the calendar, or edges."
+        raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
 
 
 def by_calendar(x: Column, every: str | None) -> Column:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.binning import KeyCells, binning_of, by_calendar, check_by_itself, check_every
+from uptack.discrete.binning import KeyCells, binning_of, by_calendar, check_calendar
 from uptack.discrete.categories import (
     SHARE,
     CellLimit,
@@ -243,8 +243,7 @@ def histogram(
     lifted = checks.truth("nonnegative", nonnegative)
     column = as_column("x", x, None, "a one-dimensional column of categories")
     unit = column.unit
-    check_every(every, keys, column.kind)
-    check_by_itself(x, edges, keys, every)
+    check_calendar(x, column.kind, edges, keys, every)
     if edges is None and keys is None:
         failing, column = checks.delta("delta", delta), by_calendar(column, every)
         if failing == 0:

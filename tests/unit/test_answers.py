@@ -347,7 +347,7 @@ def test_a_report_can_be_kept_in_every_form(people, tmp_path):
     towns = made.to_polars().filter(pl.col("figure") == "counts")
     assert set(towns["category"]) == {"a", "<script>alert(1)</script>"}
     assert made.to_polars().filter(pl.col("figure") == "coefficient")["category"].to_list() == ["intercept", "age"]
-    assert "columns answered" in repr(made)
+    assert "columns have results" in repr(made)
     json.dumps(made.to_dict())
 
 

@@ -25,7 +25,7 @@ from uptack.privacy.guarantee import total
 from uptack.privacy.loss import Loss
 from uptack.release import NoReply
 from uptack.report.category_card import CATEGORIES, OTHERS, TRUTH_VALUES
-from uptack.report.column import ColumnDraw, Part
+from uptack.report.column import FIGURE_NAMES, ColumnDraw, Part
 from uptack.report.number_card import DURATIONS, INTEGERS, LISTED_INTEGERS, NUMBERS, TIMES
 from uptack.report.section import SectionPlan, plan_section, registered_sections
 from uptack.session import Request, Session
@@ -282,13 +282,6 @@ def _with_refusals(session: Session, parts: Sequence[Part]) -> list[Part]:
 
 LARGEST_ADVICE = 20.0
 """No larger ε is advised: by it, a row could change the probability of a result by e^20, and it would hide nothing."""
-
-FIGURE_NAMES = {
-    "tails": "5% and 95% quantiles", "interval": "interval of the median", "n": "number of missing values",
-    "lower quartile interval": "interval of the lower quartile",
-    "upper quartile interval": "interval of the upper quartile",
-}  # fmt: skip
-"""Figures as they are called in a sentence."""
 
 
 @dataclass(frozen=True)

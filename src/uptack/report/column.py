@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 
 CONFIDENCE = Fraction(95, 100)
 
+FIGURE_NAMES = {
+    "tails": "5% and 95% quantiles", "interval": "interval of the median",
+    "n": "number of missing values", "lower quartile interval": "interval of the lower quartile",
+    "upper quartile interval": "interval of the upper quartile",
+}  # fmt: skip
+"""Figures, and the draws that they are read off, as a reader calls them."""
+
 
 @dataclass(frozen=True)
 class Figure:

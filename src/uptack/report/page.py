@@ -14,6 +14,7 @@ import jinja2
 import uptack
 from uptack.labels import label, lines
 from uptack.privacy.guarantee import promise, short
+from uptack.report.column import FIGURE_NAMES
 from uptack.report.pictures import powers
 from uptack.report.section import SectionAnswer, SectionTable, registered_sections
 from uptack.report.text import bill_lines, charges, masthead, sentence, summary, unanswered_columns
@@ -102,6 +103,7 @@ def to_html(profile: Profile) -> str:
         costs=bill_lines(profile),
         summed=sum(charge.cost.exact_epsilon for charge in charges(profile)) > profile.spent.exact_epsilon,
         short=short,
+        figure_names=FIGURE_NAMES,
         label=label,
         version=uptack.__version__,
     )

@@ -10,6 +10,7 @@ from uptack.display.tabular import markdown_table
 from uptack.labels import label, markdown, unmarked
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import promise, short
+from uptack.report.column import FIGURE_NAMES
 
 if TYPE_CHECKING:
     from uptack.report.column import ColumnProfile
@@ -106,7 +107,7 @@ def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:
 
 def _bill(profile: Profile, style: TextStyle) -> list[str]:
     table = [
-        [line.charge.label, line.names(style.name), line.charge.how,
+        [FIGURE_NAMES.get(line.charge.label, line.charge.label), line.names(style.name), line.charge.how,
          *map(short, (line.charge.cost.epsilon, line.charge.cost.delta))]
         for line in bill_lines(profile)
     ]  # fmt: skip
@@ -177,7 +178,7 @@ def summary(profile: Profile) -> list[str]:
     rows = {"1 rows": "1 row", "1 people": "1 person"}.get(rows, rows)
     delta = f", δ = {short(profile.spent.delta)}" if profile.spent.delta else ""
     return [
-        f"{sum(column.answered for column in profile.columns)} of {len(profile.columns)} columns answered",
+        f"{sum(column.answered for column in profile.columns)} of {len(profile.columns)} columns have results",
         rows,
         f"ε = {short(profile.spent.epsilon)} of {short(profile.budget.epsilon)} spent{delta}",
     ]

@@ -39,7 +39,7 @@ audit: $(VENV)/.audit
 	mkdir -p $(OUT)
 	$(BIN)/uptack audit --state $(OUT)/audit.state --json $(OUT)/audit.json --markdown $(OUT)/audit.md
 
-BENCHMARKS := noise speed location quantiles people means govtech ranks regression regression_tables coverage hampel selection counts histograms density caratheodory online svm scale cost_model report tables synthetic server
+BENCHMARKS := noise speed location quantiles people means constants govtech ranks regression regression_tables coverage hampel selection counts histograms density caratheodory online svm scale cost_model report tables synthetic server
 
 bench: $(VENV)/.bench
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py --json $(OUT)/$$name.json || exit 1; done

@@ -20,7 +20,7 @@ import numpy as np
 from common import machine, table, write_json
 
 from uptack import limits
-from uptack.discrete.count_mechanism import Problem, minimax_program
+from uptack.discrete.count_mechanism import Problem, optimal_table
 from uptack.errors import InvalidArgument
 
 N = 70
@@ -49,13 +49,13 @@ def measure(n: int) -> Iterator[dict[str, Any]]:
     for epsilon in EPSILONS:
         start = time.perf_counter()
         problem = Problem.of(n, epsilon, "absolute")
-        solution, risk = minimax_program(problem, equalizer=False)
+        solution, risk = optimal_table(problem)
         seconds = time.perf_counter() - start
         exact = problem.mechanism(solution, "minimax")
         yield {
             "ε": f"{epsilon:g}",
             "minimax (LP)": risk,
-            "equalizer (LP)": minimax_program(problem, equalizer=True)[1],
+            "equalizer (LP)": optimal_table(problem, equalizer=True)[1],
             "exactly private table": exact.worst_risk,
             "repair adds": exact.worst_risk - risk,
             "geometric": geometric_risk(n, epsilon),

@@ -281,7 +281,7 @@ def _with_refusals(session: Session, parts: Sequence[Part]) -> list[Part]:
 # --------------------------------------------------------------------------------------------------------------- advice
 
 LARGEST_ADVICE = 20.0
-"""No larger ε is advised: by it, a row could change the probability of a result by e^20, and it would hide nothing."""
+"""The largest ε that is advised: with a larger one, nobody would be protected."""
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class FigureAdvice:
         if advice.n is not None:
             ways.append(advice.rows_text)
         times = math.inf if advice.epsilon is None else advice.epsilon / float(epsilon)
-        if times < 1000:  # beyond, the report would cost more than any ε that is advised
+        if times < 1000:  # a thousand times the ε is no advice
             factor = Fraction(math.ceil(100 * times), 100)
             whole = self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
             ways += [f"ε of about {whole:g} for the whole report"] if whole <= LARGEST_ADVICE else []

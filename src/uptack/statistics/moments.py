@@ -45,7 +45,7 @@ from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, draw_
 from uptack.table.protocol import Column
 
 BITS = 24
-"""Binary digits of u: rounding moves a mean by 2^-25 of the frame's width at most, less than any noise."""
+"""Binary digits of u: rounding moves each row, and so the mean, by 2^-25 of the half-width at most."""
 ONE = 1 << BITS
 
 

@@ -5,9 +5,9 @@ import numpy as np
 from tests.answers import matrix
 from tests.backends.tables import ROWS, keys
 from uptack.table.conditions import conditions
-from uptack.table.engine import connection, where
-from uptack.table.engine.table import EngineTable
-from uptack.table.memory.where import met as met_in_memory
+from uptack.table.engine import connection
+from uptack.table.engine.table import EngineTable, rows_meeting
+from uptack.table.memory.table import rows_meeting as met_in_memory
 from uptack.table.values.kinds import canonical
 
 HUGE = 90071992547409931
@@ -35,7 +35,7 @@ def met(table, wanted):
     if not isinstance(table, EngineTable):
         rows = matrix(table, "row")[:, 0]
         return [sorted(rows[met_in_memory(table.fields, [one])].tolist()) for one in wanted]
-    parts = {f"c{i}": where.met(lambda one: table.key(one.column), [one]) for i, one in enumerate(wanted)}
+    parts = {f"c{i}": rows_meeting(lambda one: table.key(one.column), [one]) for i, one in enumerate(wanted)}
     lines = connection.whole(table.table.select("row", **parts))
     assert all(line[name] in (True, False) for line in lines for name in parts)
     return [sorted(line["row"] for line in lines if line[name]) for name in parts]

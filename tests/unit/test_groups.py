@@ -25,7 +25,7 @@ from uptack.grouping import DEPENDENT, grouped, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release
-from uptack.table.memory.groups import MemoryGroups
+from uptack.table.memory.counts import MemoryGroups
 from uptack.table.opening import open_table
 from uptack.table.reads import Grouped
 from uptack.table.values.entrance import field

@@ -13,7 +13,7 @@ from uptack.errors import InvalidArgument
 from uptack.session import Request
 from uptack.table.conditions import conditions
 from uptack.table.memory import table as memory_table
-from uptack.table.memory.where import met
+from uptack.table.memory.table import rows_meeting
 from uptack.table.opening import open_table
 
 ROWS = 600
@@ -151,7 +151,7 @@ def test_a_condition_is_the_same_row_by_row_in_a_column_without_a_type():
     }
     for what, places in truth.items():
         (condition,) = conditions({"x": what}, {"x": "any"})
-        assert set(np.flatnonzero(met(data.fields, [condition])).tolist()) == places
+        assert set(np.flatnonzero(rows_meeting(data.fields, [condition])).tolist()) == places
 
 
 def test_the_ledger_and_what_was_spent_are_shared(tmp_path):
@@ -173,7 +173,7 @@ def test_the_ledger_and_what_was_spent_are_shared(tmp_path):
 
 def test_nothing_is_read_before_it_is_paid_for(tmp_path, monkeypatch):
     session = opened(TABLE, ledger=ut.Ledger(tmp_path / "b.db", epsilon=1))
-    monkeypatch.setattr(memory_table.where, "met", lambda *_: pytest.fail("rows were read"))
+    monkeypatch.setattr(memory_table, "rows_meeting", lambda *_: pytest.fail("rows were read"))
     part = session.where(age=(">=", 18), ward="Surgery").where(died=None)
     part.describe(), part.plan([Request("median", "cost", epsilon=1)]), repr(part.source)
     with pytest.raises(ut.BudgetExceeded):

@@ -341,7 +341,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("people: gradients of rows that weigh one each", "linear, people", ALL_UNITS),
     ("people: directions of rows that weigh one each", "scatter, people", ALL_UNITS),
     ("people: a machine of rows that weigh one each", "kernel machine, people", result("kernels._weights", lambda made, *_: made if made is None else made * 0 + 1)),
-    ("people: ranks of rows", "tau, people", patch("table.memory.per_person.numbers", lambda f: lambda values, *_: values)),
+    ("people: ranks of rows", "tau, people", patch("table.memory.table.person_numbers", lambda f: lambda values, *_: values)),
     ("people: in each of their groups", "unknown groups, one each, people", argument(FAVOURITES, 2, lambda g: 9)),
     ("people: in each of their cells", "histogram, any, people", argument(FAVOURITES, 2, lambda g: 9)),
     ("people: noise for one cell of several", "histogram, any, people", argument("discrete.cell_noise", "most", lambda m: 1)),

@@ -489,6 +489,11 @@ class RowDesign:
     make: Callable[[Sequence[Floats]], Sequence[Floats]]
     select: Sequence[tuple[Read, int | None]] | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """The columns of X by number, and y."""
+        return [*map(str, range(self.width)), "y"]
+
 
 class Table(ABC):
     """Rows, and whose they are. Names, kinds, unit and size are public; `where` changes none of them."""

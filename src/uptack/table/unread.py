@@ -57,9 +57,8 @@ class UnreadTable(Table):
 
     def design(self, design: RowDesign) -> tuple[Columns, Column]:
         """As many columns of numbers."""
-        names = [*map(str, range(design.width)), "y"]
-        made = UnreadTable(dict.fromkeys(names, "number"), {}, self.unit, self.size)
-        *x, y = (made.column(name) for name in names)
+        table = UnreadTable(dict.fromkeys(design.names, "number"), {}, self.unit, self.size)
+        *x, y = (table.column(name) for name in design.names)
         return Columns(x), y
 
     def groups(self, by: Sequence[str]) -> UnreadGroups:

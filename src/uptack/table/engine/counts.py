@@ -1,11 +1,12 @@
-"""Counts of combinations of values, in units, and each person's most frequent combinations, by the engine."""
+"""Counts of combinations of values, in units, each person's most frequent combinations, and groups, by the engine."""
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, Place, Weights
-from uptack.table.unit import ROOM, Integers, roomy
+from uptack.table.names import group_key
+from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
+from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
 from uptack.table.values.field import CodedField, Field, no_rows
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, tidy
 from uptack.table.values.times import FIRST, LAST, TIMED, Form, begin, label
@@ -311,3 +313,55 @@ def trues(table: EngineTable, name: str | None, at_most: int) -> int:
         theirs = rows.group_by(list(left.ids)).aggregate(m=rows.count())
     most = connection.ibis().least(theirs.m, connection.ibis().literal(at_most, type="int64"))
     return int(connection.whole(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
+
+
+# ------------------------------------------------------------------------------------------------------------- groups
+
+
+class EngineGroups(GroupedTable):
+    """An engine's table by the values of columns."""
+
+    table: EngineTable
+
+    def _left(self) -> EngineTable:
+        """The rows that meet the conditions and are in one of the groups."""
+        left = self.table.left()
+        if self.only is None:
+            return left
+        tests = [self._test(left, group) for group in self.only]
+        while len(tests) > 1:  # as a tree, which is not deep
+            tests = [reduce(operator.or_, tests[i : i + 2]) for i in range(0, len(tests), 2)]
+        return left.part(left.table.filter(tests[0]))
+
+    def _test(self, table: EngineTable, group: Hashable) -> Any:
+        """The condition that a row is in a group. Values that are one in their canonical form are one group."""
+        values = group_key(group, self.kinds)
+        return reduce(operator.and_, [table.has(name, one) for name, one in zip(self.by, values, strict=True)])
+
+    def _members(self) -> EngineTable:
+        """The rows that are in a group: of people those in their own."""
+        left = self._left()
+        if not left.ids:
+            return left
+        kept = favourites(left, self.by, self.at_most)
+        best = kept.table.view()  # its own table: ibis would take its ids for those of the rows
+        same = [key == best[k] for k, key in left.ids.items()]
+        same += [value(left, name).identical_to(best[f"c{i}"]) for i, name in enumerate(self.by)]
+        return left.part(left.table.semi_join(best, same), kept)
+
+    def per_person(self) -> Integers:
+        """At k how many people are in k groups."""
+        left = self._left()
+        return cells_per_person(left, [left.column(name) for name in self.by], None)
+
+    def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
+        """The groups that occur, and their numbers of rows, or of people, or their units."""
+        left = self._left()
+        people = PrivacyUnit(left.unit.ids, "any", self.at_most) if left.ids else PrivacyUnit()
+        counted = counts(left.weighted(unit or people), [left.column(name) for name in self.by])
+        return (list(counted.keys) if len(self.by) > 1 else [key for (key,) in counted.keys]), counted.units
+
+    def part(self, group: Hashable) -> EngineTable:
+        """The rows of a group."""
+        members = self._members()
+        return members.part(members.table.filter(self._test(members, group)))

@@ -37,7 +37,7 @@ Wanted = tuple[Read, int | None]
 
 def made(table: EngineTable, design: RowDesign) -> Any:
     """An expression, or a table of a file, with the columns of X by number, y, and ids k0, k1, ..."""
-    names = [*map(str, range(design.width)), "y"]
+    names = design.names
     if design.select is not None:
         response, *columns = design.select
         return _selected(table, dict(zip(names, [*columns, response], strict=True)))

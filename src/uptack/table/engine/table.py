@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from datetime import timedelta
+from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -13,12 +15,12 @@ import numpy as np
 
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
-from uptack.table.conditions import Condition
-from uptack.table.engine import connection, counts, design, expressions, per_person, where
+from uptack.table.conditions import ORDER, Condition, decided
+from uptack.table.engine import connection, counts, design, expressions
 from uptack.table.engine.connection import Plain
-from uptack.table.engine.expressions import as_floats, infinite, missing, number, text_key
-from uptack.table.engine.groups import EngineGroups
-from uptack.table.engine.rows import Drops, EngineRows, read_columns
+from uptack.table.engine.counts import EngineGroups
+from uptack.table.engine.expressions import as_floats, infinite, missing, number, text_bytes, text_key, whole
+from uptack.table.engine.rows import Drops, EngineRows, order_keys, person_numbers, read_columns
 from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
@@ -238,12 +240,12 @@ class EngineTable(Table):
             return missing(values)
         if found == "number" and isinstance(wanted, int) and canonical(nearest(wanted)) != wanted:
             return connection.ibis().literal(False)  # no float is this integer
-        return (values == where.literal(found, values, wanted)).fill_null(False)
+        return (values == literal(found, values, wanted)).fill_null(False)
 
     @cached_property
     def _met(self) -> Any:
         """The condition that a row meets all conditions."""
-        return where.met(self._compared, self.conditions)
+        return rows_meeting(self._compared, self.conditions)
 
     def _compared(self, one: Condition) -> Any:
         """What a condition compares: keys, or ticks."""
@@ -254,7 +256,7 @@ class EngineTable(Table):
         ibis, nothing = connection.ibis(), connection.ibis().null().cast("float64")
         value = column.expr
         if isinstance(value, Meets):
-            met, among = (where.met(self._compared, [one]) for one in (value.condition, value.among))
+            met, among = (rows_meeting(self._compared, [one]) for one in (value.condition, value.among))
             found = ibis.cases((~among, nothing), (met, number(1.0)), else_=number(0.0))
         else:
             found = as_floats(self.table[column.name])
@@ -305,7 +307,7 @@ class EngineTable(Table):
         made = design.made(self._masked(), wanted)
         outer = self.outer if wanted.select is not None else made
         table = EngineTable(made, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part, kept=self.kept)
-        *x, y = (table.column(name) for name in (*map(str, range(wanted.width)), "y"))
+        *x, y = (table.column(name) for name in wanted.names)
         return Columns(x), y
 
     # ------------------------------------------------------------------------------------------------------- questions
@@ -316,7 +318,7 @@ class EngineTable(Table):
         if kept is not None:
             return kept.rows(columns, infinite)
         own = columns[0].own
-        beside = {} if own is None or own.order is None else per_person.ordering(self._hide(self.key(own.order)))
+        beside = {} if own is None or own.order is None else order_keys(self._hide(self.key(own.order)))
         certain = bool(self.ids) and not self.conditions  # of people's rows: all finite, and nothing is done to them
         certain = certain and all(isinstance(c.expr, Name) and not c.steps and self.finite(c) for c in columns)
         values = {f"v{i}": self._raw(c) if certain else self._value(c, infinite) for i, c in enumerate(columns)}
@@ -327,7 +329,7 @@ class EngineTable(Table):
         clipped = frozenset(i for i, column in enumerate(columns) if column.steps[-1:] == (Clipped(),))
         all_rows = self.table.select(**self.ids, **values, **beside)
         rows = EngineRows(self, all_rows, len(columns), drops, valued, clipped)
-        return rows if own is None else per_person.in_memory(rows, own, [column.after for column in columns])
+        return rows if own is None else person_numbers(rows, own, [column.after for column in columns])
 
     def _held(self, columns: Sequence[Column]) -> HeldColumns | None:
         """The columns in memory, where the table that was opened is small: what is done to them comes after."""
@@ -396,6 +398,64 @@ def _counted(con: Any, opened: Any) -> int:
 def _count(opened: Any) -> int:
     counted = opened.count() if isinstance(opened, Plain) else opened.aggregate(rows=opened.count())
     return int(connection.whole(counted)[0]["rows"])
+
+
+# --------------------------------------------------------------------------------------------------------- conditions
+
+
+def rows_meeting(compared: Callable[[Condition], Any], conditions: Sequence[Condition]) -> Any:
+    """The condition that a row meets all conditions; `compared` is what each of them compares: a key, or ticks."""
+    return reduce(operator.and_, [_meets(one, compared(one)) for one in conditions])
+
+
+def _meets(one: Condition, values: Any) -> Any:
+    """On a column's keys: floats, integers, truth values, bytes of texts."""
+
+    def same() -> Any:
+        return _any_of(one, values, [literal(one.kind, values, value) for value in one.values if value is not None])
+
+    def ordered(sign: str, end: Any) -> Any:
+        limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
+        always = decided(sign, end, limits)
+        if always is not None:
+            return connection.ibis().literal(always)
+        return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
+
+    return one.met_where(~missing(values), same, ordered)
+
+
+def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:
+    """The condition that a row has one of these values. It is no deeper for a thousand of them than for ten.
+
+    Engines look a value up in a list by a hash. DuckDB's and PostgreSQL's are those of their `=`. Others may tell -0.0
+    from 0.0, so floats are compared with one after the other there.
+    """
+    if not wanted:
+        return connection.ibis().literal(False)
+    if len(wanted) == 1:
+        return (values == wanted[0]).fill_null(False)
+    if one.kind == "number" and connection.backend(values).name not in ("duckdb", "postgres"):
+        half = len(wanted) // 2
+        return _any_of(one, values, wanted[:half]) | _any_of(one, values, wanted[half:])
+    return values.isin(list(wanted)).fill_null(False)
+
+
+def literal(kind: Kind, values: Any, value: Any) -> Any:
+    """A canonical value as rows of a column have it; null, which nothing is equal to, where none can have it."""
+    ibis = connection.ibis()
+    if kind in ("time", "other", "any"):
+        return value
+    if kind == "text":
+        return text_bytes(connection.backend(values), value)
+    if kind == "duration" and isinstance(value, timedelta):
+        return whole(value // timedelta(microseconds=1), values.type())
+    if kind == "integer" and isinstance(value, int):
+        return whole(value, values.type())
+    if kind == "number" and isinstance(value, int | float):
+        return number(nearest(value))
+    if kind == "boolean" and value in (0, 1):
+        return ibis.literal(bool(value))
+    return ibis.null().cast(values.type())
 
 
 # --------------------------------------------------------------------------------------------------------- small tables

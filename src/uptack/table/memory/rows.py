@@ -15,6 +15,7 @@ from uptack.table.memory.order import Selection, selected, weighted_order
 from uptack.table.protocol import Additive, Keys, Of, Weights
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit, wide
+from uptack.table.values.kinds import LARGEST
 
 BATCH = 1 << 16
 """Rows at a time: a column of them stays in the cache."""
@@ -171,3 +172,26 @@ def by_part(slots: Integers, size: int, parts: int) -> tuple[Integers, Integers]
     part = np.maximum(slots // size, -1).astype(np.int16)  # small numbers are sorted in one pass
     order = np.argsort(part, kind="stable")
     return order, np.searchsorted(part[order], np.arange(parts))
+
+
+def person_numbers(
+    values: NDArray[Any], codes: Integers, people: int, how: str, order: Integers | None
+) -> NDArray[Any]:
+    """One number of each person who has a row, in the order of codes; `order` says which of her rows is the last.
+
+    Her rows are added in the order of their size, so that the table's order has no say.
+    """
+    m = np.bincount(codes, minlength=people)
+    there = m > 0
+    if how == "count":
+        return m[there]
+    if how in ("mean", "sum"):
+        floats = values.astype(np.float64)
+        turn = np.argsort(floats, kind="stable")
+        sums = np.bincount(codes[turn], weights=floats[turn], minlength=people)[there]
+        return np.clip(sums / m[there] if how == "mean" else sums, -LARGEST, LARGEST)
+    rows = np.lexsort((values, codes) if order is None else (values, order, codes))
+    ends, m = np.cumsum(m)[there], m[there]
+    place = {"min": ends - m, "median": ends - m + (m - 1) // 2}.get(how, ends - 1)
+    picked: NDArray[Any] = values[rows[place]]
+    return picked

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.conditions import Condition
+from uptack.table.conditions import ORDER, Condition, decided
+from uptack.table.exact_sum import Floats
 from uptack.table.ids import Owners, numbered, of_fields
-from uptack.table.memory import counts, design, per_person, where
-from uptack.table.memory.groups import MemoryGroups
-from uptack.table.memory.rows import MemoryRows
+from uptack.table.memory import counts
+from uptack.table.memory.counts import MemoryGroups
+from uptack.table.memory.rows import MemoryRows, person_numbers
 from uptack.table.names import known
 from uptack.table.protocol import (
     SECRET,
     WEIGHTLESS,
+    Category,
     Column,
     Columns,
     Counts,
@@ -34,8 +36,9 @@ from uptack.table.protocol import (
     apply_steps,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
+from uptack.table.values.entrance import of_numpy
 from uptack.table.values.field import Field, Mask, no_rows
-from uptack.table.values.kinds import LARGEST, Kind, tidy
+from uptack.table.values.kinds import LARGEST, Kind, canonical, tidy
 from uptack.table.values.times import TIMED, Form, begin, label
 
 BATCH = 1 << 17
@@ -124,7 +127,7 @@ class MemoryTable(Table):
 
         @cache
         def mask() -> Mask:
-            found = where.met(self.fields, conditions)
+            found = rows_meeting(self.fields, conditions)
             return found if self.mask is None else found & self.mask()
 
         return replace(self, mask=mask)
@@ -168,11 +171,23 @@ class MemoryTable(Table):
         fields = {name: field.taken(rows) for name, field in self.fields.items()}
         return MemoryTable(fields, self.unit, codes, people, is_part=True)
 
-    def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
+    def design(self, design: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
-        fields = design.fields(wanted, {name: self.field(name) for name in self.fields})
-        made = replace(self, fields=fields, mask=None)
-        *x, y = (made.column(name) for name in fields)
+
+        def level_numbers(category: Category) -> Floats:
+            """The number of each row's level; NaN where a row counts as missing."""
+            order = {canonical(level): place for place, level in enumerate(category.levels)}
+            other = {"missing": np.nan, "first": 0.0, "own": float(len(category.levels))}[category.others]
+            values, codes = self.field(category.name).codes()
+            each = [np.nan if value is None else order.get(canonical(value), other) for value in values]
+            return np.array(each, np.float64)[codes] if each else np.empty(0)
+
+        reads = [level_numbers(one) if isinstance(one, Category) else self.field(one).floats() for one in design.reads]
+        with np.errstate(all="ignore"):
+            lines = design.make(reads)
+        fields = {name: of_numpy(line) for name, line in zip(design.names, lines, strict=True)}
+        table = replace(self, fields=fields, mask=None)
+        *x, y = (table.column(name) for name in fields)
         return Columns(x), y
 
     # ------------------------------------------------------------------------------------------------------- questions
@@ -195,7 +210,7 @@ class MemoryTable(Table):
         order = None if own.order is None else self.field(own.order).places()[0]
         order = order if order is None or kept is None else order[kept]
         made = [
-            apply_steps(column.after, per_person.numbers(v, codes, self.people, own.how, order))
+            apply_steps(column.after, person_numbers(v, codes, self.people, own.how, order))
             for column, v in zip(columns, values, strict=True)
         ]
         there = np.flatnonzero(np.bincount(codes, minlength=self.people))
@@ -211,8 +226,8 @@ class MemoryTable(Table):
         """The numbers of all rows, before there are numbers per person."""
         value, gone = column.expr, None
         if isinstance(value, Meets):
-            values: NDArray[Any] = where.met(self.fields, [value.condition]).astype(np.float64)
-            gone = ~where.met(self.fields, [value.among])
+            values: NDArray[Any] = rows_meeting(self.fields, [value.condition]).astype(np.float64)
+            gone = ~rows_meeting(self.fields, [value.among])
         else:
             field = self.fields[column.expr.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()
@@ -345,3 +360,35 @@ def _ready(missing: Missing, read: Values, kept: Integers | None) -> NDArray[Any
         return np.where(gone, instead, values.astype(np.float64))
     limits = np.iinfo(values.dtype)
     return np.where(gone, values.dtype.type(min(max(int(instead), int(limits.min)), int(limits.max))), values)
+
+
+def rows_meeting(fields: Mapping[str, Field], conditions: Sequence[Condition]) -> Mask:
+    """The rows that meet all conditions."""
+    rows: Mask = np.logical_and.reduce([_meets(one, fields[one.column]) for one in conditions])
+    return rows
+
+
+def _meets(one: Condition, field: Field) -> Mask:
+    """The rows of a column that meet a condition."""
+    if one.kind not in ("integer", "number", "boolean"):
+        labels, codes = field.codes()
+        return np.fromiter((one.met_by(canonical(value)) for value in labels), bool, len(labels))[codes]
+    values, gone = field.numbers() if one.form is None else field.ticks()
+    values = values if one.form is None else values.astype(np.float64)
+    there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(field.size, bool)
+    there = there if gone is None else there & ~gone
+    limits = None
+    if values.dtype.kind in "iu":
+        limits = int(np.iinfo(values.dtype).min), int(np.iinfo(values.dtype).max)
+
+    def same() -> Mask:
+        wanted = [value for value in one.values if isinstance(value, int | float)]
+        inside = [value for value in wanted if limits is None or limits[0] <= value <= limits[1]]
+        return reduce(np.logical_or, (values == value for value in inside), np.zeros(field.size, bool))
+
+    def ordered(sign: str, end: Any) -> Any:
+        always = decided(sign, end, limits)
+        return ORDER[sign](values, end) if always is None else always
+
+    rows: Mask = one.met_where(there, same, ordered)
+    return rows

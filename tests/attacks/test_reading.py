@@ -54,7 +54,7 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
             total += batch.num_rows
         return total
 
-    assert connection.folded(rows.opened.beside(["a"], ()), fold) == 1_000_000
+    assert connection.fold_batches(rows.opened.beside(["a"], ()), fold) == 1_000_000
     other.join()
     assert list(found[0]) == ["a"]
 

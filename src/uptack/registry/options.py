@@ -220,11 +220,9 @@ class EnterPeople(Protocol):
     @property
     def people(self) -> tuple[str, ...]:
         """The options about people besides `person`."""
-        ...
 
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Any:
         """The arguments by name (`arguments`), the table (`table`), and the names of the columns of groups (`by`)."""
-        ...
 
 
 Flag = bool | str | EnterPeople

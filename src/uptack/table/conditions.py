@@ -145,9 +145,8 @@ def conditions(
     """
     if not given:
         raise InvalidArgument("where", "one or more conditions", "none", FIX)
-    known_forms = forms or {}
     return tuple(
-        _condition(known(name, columns, COMPARED), columns[name], what, known_forms.get(name))
+        _condition(known(name, columns, COMPARED), columns[name], what, (forms or {}).get(name))
         for name, what in given.items()
     )
 

@@ -67,12 +67,18 @@ def owners(person: Any) -> Owners:
     >>> owners((["a", "a", "b"], [1, 2, None])).codes.tolist()
     [0, 1, -1]
     """
-    several = [(str(name), part) for name, part in person.items()] if isinstance(person, Mapping) else None
-    several = parts("person", person) if several is None else several
-    if several is not None and not several:
+    if isinstance(person, Mapping):
+        ids: list[tuple[str, Any]] | None = [(str(name), part) for name, part in person.items()]
+    else:
+        ids = parts("person", person)
+    if ids is None:
+        ids = [(own_name(person, "person"), person)]
+    elif not ids:
         raise InvalidArgument("person", MUST, checks.outline(person), FIX)
-    named = [(own_name(person, "person"), person)] if several is None else several
-    return of_fields([(name, _read(part)) for name, part in named])
+    for _, part in ids:  # the length of what is not a column is secret
+        if getattr(part, "ndim", 1) != 1:
+            raise InvalidArgument("person", MUST, f"{type(part).__name__} of {part.ndim} dimensions", FIX)
+    return of_fields([(name, field("person", part, MUST, FIX)) for name, part in ids])
 
 
 def of_fields(ids: Sequence[tuple[str, Field]]) -> Owners:
@@ -94,13 +100,6 @@ def numbered(codes: Integers) -> tuple[Integers, int]:
     out = np.full(codes.size, NOBODY, np.int64)
     out[there] = inverse
     return out, found.size
-
-
-def _read(ids: Any) -> Field:
-    """One column of ids. What is not a column is described without its length, which is secret."""
-    if getattr(ids, "ndim", 1) != 1:
-        raise InvalidArgument("person", MUST, f"{type(ids).__name__} of {ids.ndim} dimensions", FIX)
-    return field("person", ids, MUST, FIX)
 
 
 # --------------------------------------------------------------------------------------------- which columns may be ids
@@ -138,13 +137,13 @@ def repeats(table: Table) -> list[Repeats]:
     >>> repeats(open_table({"patient_id": ["a", "a", "a", "b"]}))
     [Repeats(names=('patient_id',), rows=4, values=2, most=3, missing=0)]
     """
+
+    def of_ids(table: Table) -> Repeats:
+        rows, most = table.spread()
+        return Repeats(table.unit.ids, rows, table.size, most, table.as_rows().size - rows)
+
     if table.unit.people:
-        return [_repeats(table)]
+        return [of_ids(table)]
     names = [name for name, kind in table.kinds.items() if kind in IDS and table.identifies(name)]
-    found = [_repeats(table.by_person([name])) for name in names]
-    return [line for line in found if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]
-
-
-def _repeats(table: Table) -> Repeats:
-    rows, most = table.spread()
-    return Repeats(table.unit.ids, rows, table.size, most, table.as_rows().size - rows)
+    lines = [of_ids(table.by_person([name])) for name in names]
+    return [line for line in lines if line.values * MANY >= line.rows or SOUNDS.search(line.names[0])]

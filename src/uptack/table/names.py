@@ -94,10 +94,10 @@ def check_keys(argument: str, given: Mapping[Any, Any], columns: Sequence[str]) 
     """Refuses a mapping by columns that has another name."""
     for name in given:
         if not isinstance(name, str) or name not in columns:
-            near = difflib.get_close_matches(str(name), columns, n=1, cutoff=0.5)
-            fix = f"Did you mean {near[0]!r}?" if near else ""
             must = f"a mapping of the columns {' and '.join(map(repr, columns))} to lists"
-            raise InvalidArgument(argument, must, f"one with {checks.describe(name)}", fix)
+            raise InvalidArgument(
+                argument, must, f"one with {checks.describe(name)}", checks.did_you_mean(name, columns)
+            )
 
 
 FLOATS = "The column holds floats, and both are rounded to the same float. Leave one of them out."

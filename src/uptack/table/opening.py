@@ -99,11 +99,11 @@ def open_table(
         delimiter, header, encoding, decimal, thousands, na, skip_rows, comment, unnamed, table, types, memory, threads,
         hive,
     )  # fmt: skip
-    made = _opened(data, options)
-    return made.by_person(ids) if ids else made
+    opened = _open(data, options)
+    return opened.by_person(ids) if ids else opened
 
 
-def _opened(data: Any, options: files.FileOptions) -> Table:
+def _open(data: Any, options: files.FileOptions) -> Table:
     if isinstance(data, str | os.PathLike):
         opened = files.opened(data, options)
         connection.check(opened)
@@ -115,19 +115,25 @@ def _opened(data: Any, options: files.FileOptions) -> Table:
         if not (name == "types" and in_memory and isinstance(value, Mapping)):
             raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
     if in_memory:
-        return MemoryTable.of(from_memory(data, types if isinstance(types, Mapping) else None))
+        return MemoryTable.of(memory_fields(data, types if isinstance(types, Mapping) else None))
     if home == "ibis" and hasattr(data, "schema"):
         connection.check(data)
         return EngineTable.of(expressions.total(data))
     if home == "pyspark" and hasattr(data, "sparkSession"):
-        return EngineTable.of(registered(data))
+        try:
+            con = connection.ibis().pyspark.connect(data.sparkSession)
+        except ImportError as missing:
+            raise UptackError('frames of Spark need ibis: pip install "uptack[spark]"') from missing
+        view = connection.new_name()  # ibis needs a name in the frame's session
+        data.createOrReplaceTempView(view)
+        return EngineTable.of(con.table(view))
     if isinstance(data, MemoryTable | EngineTable):
         return data
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
     raise InvalidArgument("data", must, checks.describe(data))
 
 
-def from_memory(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
+def memory_fields(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
     """An array (a column "x", or columns "x0", "x1", ...), a structured array, a dictionary of arrays, or a frame."""
     columns = frame(x)
     if columns is not None:
@@ -147,14 +153,3 @@ def from_memory(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Fie
 
 FRAMES = ("pandas", "polars", "pyarrow")
 """Packages whose frames are read into memory."""
-
-
-def registered(frame: Any) -> Any:
-    """The frame under a name of its own in its session, as ibis needs it."""
-    try:
-        con = connection.ibis().pyspark.connect(frame.sparkSession)
-    except ImportError as missing:
-        raise UptackError('frames of Spark need ibis: pip install "uptack[spark]"') from missing
-    view = connection.new_name()
-    frame.createOrReplaceTempView(view)
-    return con.table(view)

@@ -333,34 +333,27 @@ class Rows(Protocol):
     @property
     def unit(self) -> PrivacyUnit:
         """Whose they are."""
-        ...
 
     @property
     def width(self) -> int:
         """The number of columns."""
-        ...
 
     @property
     def size(self) -> int:
         """All rows of the table, or all its people."""
-        ...
 
     @property
     def n(self) -> int:
         """The rows of the question, or those who have such a row. Secret where some may be left out."""
-        ...
 
     def lacking(self) -> bool:
         """Whether some row was left out. For the curator only."""
-        ...
 
     def order(self, column: int, windows: Sequence[Window]) -> Order:
         """The order statistics of a column. Scans for the same windows of other columns are shared."""
-        ...
 
     def sum(self, f: Additive) -> list[Any]:
         """Σ f over batches, in any order and partition."""
-        ...
 
     def pick(self, places: Integers, key: Keys, of: Of) -> tuple[Integers, Floats]:
         """One row of each unit in these places, that of the least key: which of `places` have one, and the rows.
@@ -368,7 +361,6 @@ class Rows(Protocol):
         A row has the place that it has in a scan, which may differ from scan to scan; people are numbered in the order
         of their ids.
         """
-        ...
 
     def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[tuple[Integers, Floats]]:
         """Slots and rows of one part after the other: part j has the slots from j·size on, so many of them.
@@ -376,11 +368,9 @@ class Rows(Protocol):
         slots[i] is the slot of all rows of the unit in place i of one scan, or negative for one that is left out. There
         are at most 2^15 parts, and only one of them need be in memory.
         """
-        ...
 
     def in_memory(self) -> Any:
         """The same rows as arrays: `uptack.table.memory.rows.MemoryRows`."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.table.arguments import Owned, category_fields
-from uptack.table.ids import Owners, owners
+from uptack.table.ids import owners
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import comparable, hidden, known
 from uptack.table.protocol import Columns, GroupedTable, Table
@@ -187,8 +187,15 @@ class Reads:
             if whose is not None and more[ORDER].size != whose.size:
                 raise InvalidArgument("order", must, "a column of another length", "Pass a column of times.")
         groups = {} if by is None else category_fields(by)
-        firsts = {name: next(iter(some.values())) for name, some in fields.items() if some}
-        _same_length({**firsts, **more}, groups, whose)
+        firsts = {name: next(iter(some.values())) for name, some in fields.items() if some} | more
+        name, first = next(iter(firsts.items()))
+        if whose is not None:  # how many rows people have is secret, so no error says it
+            whose.check(name, first.size)
+        for other, one in firsts.items():
+            if one.size != first.size:
+                raise InvalidArgument(other, f"as long as {name}", "another number of rows")
+        if groups and next(iter(groups.values())).size != first.size:
+            raise InvalidArgument("by", "a column of one group for every row of x", "another length")
         merged = {name: one for some in fields.values() for name, one in some.items()}
         table = MemoryTable.of({**merged, **more, **groups}, whose)
         arguments = {name: self._argument(name, x, table, list(fields[name])) for name, x in data.items()}
@@ -199,19 +206,17 @@ class Reads:
         if _of_table(x):
             return dict(x.table.fields)
         if self.shape in ("columns", "design") and name != "y":
-            made = matrix_fields(name, x)
-            return {self._own(name, label): one for label, one in made.items()}
+            own = self.shape == "columns"  # names beside y, the order and the groups, which no other column has
+            return {
+                label if own and label != ORDER and not label.startswith("by ") else f"{name}[{label}]": one
+                for label, one in matrix_fields(name, x).items()
+            }
         if self.shape == "flags":
             rows = getattr(x, "ndim", 1) == 2 or frame(x) is not None  # of a table rows are counted
             return {name: column_field(name, np.zeros(len(x)) if rows else x, None)}
         if "text" in self.kinds or name == "labels":
             return {name: column_field(name, x, None, "a one-dimensional column of categories")}
         return {name: column_field(name, x, self.kinds)}
-
-    def _own(self, name: str, label: str) -> str:
-        """A name that only this column has, beside y, the order and the groups."""
-        own = self.shape == "columns" and label != ORDER and not label.startswith("by ")
-        return label if own else f"{name}[{label}]"
 
     def _argument(self, name: str, x: Any, table: Table, fields: Sequence[str]) -> Any:
         if _of_table(x):
@@ -225,18 +230,6 @@ class Reads:
 def _of_table(x: Any) -> bool:
     """Whether a data argument is of a table in memory already."""
     return isinstance(getattr(x, "table", None), MemoryTable)
-
-
-def _same_length(fields: Mapping[str, Field], groups: Mapping[str, Field], whose: Owners | None) -> None:
-    """Refuses data of several lengths. How many rows people have is secret, so no error says it."""
-    name, first = next(iter(fields.items()))
-    if whose is not None:
-        whose.check(name, first.size)
-    for other, one in fields.items():
-        if one.size != first.size:
-            raise InvalidArgument(other, f"as long as {name}", "another number of rows")
-    if groups and next(iter(groups.values())).size != first.size:
-        raise InvalidArgument("by", "a column of one group for every row of x", "another length")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ lists all columns. If the file has others, it is refused. Names are public, so t
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -146,13 +145,16 @@ def beside(path: str) -> Schema | None:
     """
     if not Path(path).name:
         return None
-    found = {os.path.realpath(where): where for where in map(place, _link_chain(path)) if os.path.lexists(where)}
+    names = [str(Path(path))]  # and those that symbolic links lead to, one after the other
+    while os.path.islink(names[-1]) and len(names) < MOST_LINKS:
+        names.append(os.path.join(os.path.dirname(names[-1]), os.readlink(names[-1])))
+    found = {os.path.realpath(where): where for where in map(place, names) if os.path.lexists(where)}
     if not found:
         return None
     (real, where), *others = found.items()
     if others:
-        names = " and ".join(str(one) for one in found.values())
-        raise InvalidArgument("schema", "one file", names, "One is beside a link, one beside its target. Remove one.")
+        both = " and ".join(str(one) for one in found.values())
+        raise InvalidArgument("schema", "one file", both, "One is beside a link, one beside its target. Remove one.")
     text = None
     with contextlib.suppress(OSError, UnicodeDecodeError):
         with where.open("rb") as file:
@@ -167,14 +169,6 @@ def beside(path: str) -> Schema | None:
     if made.ledger is None or "://" in made.ledger:
         return made
     return replace(made, ledger=str(Path(real).parent / made.ledger))
-
-
-def _link_chain(path: str) -> list[str]:
-    """The name, and the names that symbolic links lead to, one after the other."""
-    names = [str(Path(path))]
-    while os.path.islink(names[-1]) and len(names) < MOST_LINKS:
-        names.append(os.path.join(os.path.dirname(names[-1]), os.readlink(names[-1])))
-    return names
 
 
 def shared(paths: Iterable[str]) -> Schema | None:
@@ -243,9 +237,7 @@ class _Reading:
     def keys(self, table: Mapping[str, Any], allowed: Iterable[str], where: str) -> None:
         for key in table:
             if key not in (known := tuple(allowed)):
-                near = difflib.get_close_matches(key, known, n=1)
-                fix = f"Did you mean {near[0]!r}?" if near else ""
-                self.refuse(f"a key{where}", f"one of {', '.join(known)}", key, fix)
+                self.refuse(f"a key{where}", f"one of {', '.join(known)}", key, checks.did_you_mean(key, known))
 
     def table(self, outer: Mapping[str, Any], key: str) -> dict[str, Any]:
         found = outer.get(key, {})

@@ -203,28 +203,22 @@ class Scans(Protocol):
     @property
     def small(self) -> int:
         """So many rows are fetched without sampling first."""
-        ...
 
     @property
     def fetched(self) -> int:
         """So many rows are fetched after a first sample."""
-        ...
 
     def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, Weighed]:
         """About such a part of the rows in the gaps of each column, at random."""
-        ...
 
     def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, Counted]:
         """Units and rows at the pivots of each column."""
-        ...
 
     def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, Weighed]:
         """All rows in the gaps of each column."""
-        ...
 
     def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
         """Σ of x(r) strictly between two values of a column: see `Between`."""
-        ...
 
 
 class Size(NamedTuple):

@@ -25,15 +25,16 @@ IDLE = 0
 class State:
     """What threads that share a connection must agree on.
 
-    One thread at a time reads from a connection: `lock` is held for a query, or for a release that reads one state of
-    the tables. `reading` is an object of its own for each such state, None where there is none; `isolated` says that
-    the engine keeps it, and `fixed` that tables never change, as those in private files. `held` are columns of a state
-    that are in memory (`uptack.table.engine.table`), and `answers` what was worked out (`once`). `mend`, where there is
-    one, makes files readable that the engine failed on, and is called at most once. `unchanged` says whether files are
-    as they were when they were opened. `folder` is a private one. `durations` are columns of whole numbers that are
-    ticks of durations, and `csv_kinds` the kinds of a CSV file. `temporary` are tables that queries share
-    (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views, that nobody needs any more.
-    They go before the next query: whoever lets go of one may do so in another thread, in the middle of a query.
+    One thread at a time reads from a connection: `lock` is held for a query, or for a release that reads one state
+    of the tables. `reading` is an object of its own for each such state, None where there is none; `isolated` says
+    that the engine keeps it, and `fixed` that tables never change, as those in private files. `columns` are those
+    of a state that are in memory (`uptack.table.engine.table`), and `answers` what was worked out (`once`). `mend`,
+    where there is one, makes files readable that the engine failed on, and is called at most once. `unchanged` says
+    whether files are as they were when they were opened. `folder` is a private one. `durations` are columns of
+    whole numbers that are ticks of durations, and `csv_kinds` the kinds of a CSV file. `temporary` are tables that
+    queries share (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views, that
+    nobody needs any more. They go before the next query: whoever lets go of one may do so in another thread, in the
+    middle of a query.
     """
 
     def __init__(self) -> None:
@@ -41,7 +42,7 @@ class State:
         self.reading: object | None = None
         self.isolated = False
         self.fixed = False
-        self.held: OrderedDict[Any, Any] = OrderedDict()
+        self.columns: OrderedDict[Any, Any] = OrderedDict()
         self.answers: dict[Hashable, Any] = {}
         self.mend: Callable[[], None] | None = None
         self.unchanged: Callable[[], bool] = lambda: True
@@ -156,7 +157,7 @@ def one_state(con: Any) -> Iterator[bool]:
             finally:
                 kept.reading = None
                 if not kept.fixed:
-                    kept.held.clear()
+                    kept.columns.clear()
                     kept.answers.clear()
 
 

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 BATCH = 1 << 17
-COUNT_IF = ("duckdb", "pyspark")
-"""Engines with an aggregate that counts a condition: DuckDB does it three times faster than a sum of zeros and ones."""
-
 DENSE = 22
 """DuckDB groups integers of up to this many bits without hashing, in a third of the time, for at most some 200 MB."""
 
@@ -109,7 +106,7 @@ def batches(con: Any, table: Any) -> Iterator[Any]:
     return iter(con.to_pyarrow_batches(table, chunk_size=BATCH))
 
 
-def folded(table: Any, fold: Callable[[Iterator[Any]], T], in_turn: bool = False) -> T:
+def fold_batches(table: Any, fold: Callable[[Iterator[Any]], T], in_turn: bool = False) -> T:
     """What `fold` makes of the record batches of an expression. After a failure it is called again with all of them.
 
     Partitions of Spark come together, or `in_turn`, which takes longer and has one of them in memory at a time.
@@ -147,7 +144,7 @@ def whole(table: Any) -> list[dict[str, Any]]:
             return [row.asDict() for row in con.raw_sql(con.compile(table)).collect()]
         if isinstance(table, Statement):
             return [row for batch in batches(con, table) for row in batch.to_pylist()]
-        if con.name == "duckdb" and not _untold(table):  # ibis reads them by way of a module that imports pandas
+        if con.name == "duckdb" and not _has_python_parts(table):  # ibis would go through a module that imports pandas
             schema = table.schema().to_pyarrow()
             return [row for batch in batches(con, table) for row in batch.cast(schema).to_pylist()]
         found: list[dict[str, Any]] = con.to_pyarrow(table).to_pylist()
@@ -156,7 +153,7 @@ def whole(table: Any) -> list[dict[str, Any]]:
     return snapshots.run(con, rows)
 
 
-def _untold(table: Any) -> bool:
+def _has_python_parts(table: Any) -> bool:
     """Whether an expression has rows in memory, or functions in Python, that ibis has yet to tell DuckDB of."""
     from ibis.expr.operations import InMemoryTable, ScalarUDF
     from ibis.expr.operations.udf import InputType
@@ -213,7 +210,7 @@ def integers(values: Any) -> NDArray[np.int64]:
 
 def read(table: Any) -> Floats:
     """The only column of an expression, as floats."""
-    parts = folded(table, lambda parts: [floats(batch.column(0)) for batch in parts])
+    parts = fold_batches(table, lambda parts: [floats(batch.column(0)) for batch in parts])
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -221,10 +218,12 @@ def tally(table: Any, conditions: Sequence[Any]) -> list[int]:
     """How many rows meet each condition, in one scan."""
     if not conditions:
         return []
-    count_if = builtin("count_if", int, bool, aggregate=True) if backend(table).name in COUNT_IF else None
-    counts = [condition.sum() if count_if is None else count_if(condition) for condition in conditions]
-    counted = table.aggregate(**{f"c{i}": count for i, count in enumerate(counts)})
-    (row,) = whole(counted)
+    if backend(table).name in ("duckdb", "pyspark"):  # three times faster than a sum of zeros and ones
+        count_if = builtin("count_if", int, bool, aggregate=True)
+        counts = [count_if(condition) for condition in conditions]
+    else:
+        counts = [condition.sum() for condition in conditions]
+    (row,) = whole(table.aggregate(**{f"c{i}": count for i, count in enumerate(counts)}))
     return [int(row[f"c{i}"] or 0) for i in range(len(conditions))]
 
 
@@ -244,24 +243,19 @@ def builtin(name: str, made: Any, *types: Any, aggregate: bool = False) -> Calla
     return function
 
 
-def add(parts: Iterable[list[Any]]) -> list[Any]:
-    """Lists added up entry by entry."""
-    return [sum(entries[1:], start=entries[0]) for entries in zip(*parts, strict=True)]
-
-
 def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], size: int = 0) -> list[Any]:
     """Σ f over the record batches of an expression, in any order; `nothing` is f of no rows.
 
     Small batches are joined until they have `size` rows.
     """
 
-    def added(parts: Iterator[list[Any]]) -> list[Any]:
-        return reduce(lambda a, b: add((a, b)), parts, nothing)
+    def total(parts: Iterable[list[Any]]) -> list[Any]:
+        return reduce(lambda sums, part: [a + b for a, b in zip(sums, part, strict=True)], parts, nothing)
 
     if backend(table).name == "pyspark":
-        parts = on_partitions(table, lambda _, batches: added(map(f, _larger(batches, size))))
-        return add([nothing, *(part for _, part in parts)])
-    return folded(table, lambda batches: added(ahead(f, _larger(batches, size))))
+        parts = on_partitions(table, lambda _, batches: total(map(f, _larger(batches, size))))
+        return total(part for _, part in parts)
+    return fold_batches(table, lambda batches: total(ahead(f, _larger(batches, size))))
 
 
 def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:

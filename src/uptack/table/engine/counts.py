@@ -14,13 +14,13 @@ import numpy as np
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import HALF, added, as_floats, missing, plain_zero, units, valued, with_weights
+from uptack.table.engine.expressions import HALF, added, as_floats, key_value, missing, plain_zero, units, with_weights
 from uptack.table.engine.rows import Codes, read_columns
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import group_key
+from uptack.table.names import group_key, known
 from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
 from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
 from uptack.table.values.field import CodedField, Field, no_rows
@@ -39,60 +39,53 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
     if any(isinstance(column.expr, Floored) for column in columns):
         if len(columns) > 1 or left.unit.share == "any":
             return in_memory(left, columns).counts(columns)
-        return _by_calendar(left, columns[0])
+        (column,) = columns
+        assert isinstance(column.expr, Floored)
+        every, form = column.expr.every, left.forms[column.name]
+        (found,) = left.rows([left.column(column.name)]).sum(partial(_calendar_units, every))
+        labels = (((None if tick is None else label(tick, every, form),), count) for tick, count in found.items())
+        return Counts(*tidy(labels, [column.kind]), left.unit)
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
         best = favourites(left, names, left.unit.at_most)  # the table lives as long as this object
         found = connection.whole(best.table.group_by(cells).aggregate(people=best.table.count()))
         theirs = ((tuple(row[c] for c in cells), row["people"]) for row in found)
-        return Counts(*by_value(left, names, theirs), left.unit)
+        return Counts(*_by_value(left, names, theirs), left.unit)
     if left.plain is not None and not left.ids:
         found = connection.whole(left.plain.counts(names))
-        return Counts(*by_value(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
+        return Counts(*_by_value(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
     rows = left.table.select(**left.ids, **{c: left.key(name) for c, name in zip(cells, names, strict=True)})
     people = left.everybody() if left.ids else None
     if people is not None:
         rows = with_weights(rows, people, list(left.ids), left.unit)
     found = connection.whole(rows.group_by(cells).aggregate(**(units(rows.w) if left.ids else {"rows": rows.count()})))
     theirs = ((tuple(row[c] for c in cells), added(row) if left.ids else row["rows"]) for row in found)
-    return Counts(*by_value(left, names, theirs), left.unit)
+    return Counts(*_by_value(left, names, theirs), left.unit)
 
 
-def by_value(table: EngineTable, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> tuple[list[Key], Integers]:
+def _by_value(table: EngineTable, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> tuple[list[Key], Integers]:
     """What was counted by keys of columns, with their values in place of the keys."""
     kinds: list[Kind] = [table.kinds[name] for name in names]
 
     def values(key: Key) -> Key:
-        return tuple(valued(part, kind) for part, kind in zip(key, kinds, strict=True))
+        return tuple(key_value(part, kind) for part, kind in zip(key, kinds, strict=True))
 
     return tidy(((values(key), count) for key, count in found), kinds)
 
 
-# --------------------------------------------------------------------------------------------- units of the calendar
-
-
-def _by_calendar(left: EngineTable, column: Column) -> Counts:
-    """Units of the rows in each hour, day, ..., wherever the rows are: numbers of units are added up."""
-    assert isinstance(column.expr, Floored)
-    every, form = column.expr.every, left.forms[column.name]
-    (found,) = left.rows([left.column(column.name)]).sum(partial(_starts, every))
-    keys = (((None if tick is None else label(tick, every, form),), count) for tick, count in found.items())
-    return Counts(*tidy(keys, [column.kind]), left.unit)
-
-
-def _starts(every: str, lines: Floats, weights: Weights) -> list[Any]:
+def _calendar_units(every: str, lines: Floats, weights: Weights) -> list[Any]:
     """The units of a batch of ticks that are in each unit of the calendar, by its begin; None for missing rows."""
     gone = np.isnan(lines[0])
     whole = np.clip(lines[0][~gone].astype(np.int64), FIRST, LAST)
     starts, cells = np.unique(begin(whole, every), return_inverse=True)
-    many = _added(cells, None if weights is None else weights[~gone], starts.size)
+    many = _cell_units(cells, None if weights is None else weights[~gone], starts.size)
     found: Counter[int | None] = Counter(dict(zip(starts.tolist(), map(int, many), strict=True)))
     if gone.any():
         found[None] = int(gone.sum() if weights is None else roomy(weights[gone]).sum())
     return [found]
 
 
-def _added(cells: Integers, weights: Weights, size: int) -> Integers:
+def _cell_units(cells: Integers, weights: Weights, size: int) -> Integers:
     """The units in each of so many cells."""
     if weights is not None:
         return memory_counts.added(cells, weights, size)
@@ -114,7 +107,7 @@ def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int
         return in_memory(left, columns).cells(columns, place, size)
     (column,) = columns
     if column.kind in TIMED or (column.kind in NUMERIC and not column.integers):
-        (found,) = left.rows([left.column(column.name)]).sum(partial(_placed, place, size))
+        (found,) = left.rows([left.column(column.name)]).sum(partial(_batch_cells, place, size))
         made: Integers = found
         return made
     counted = counts(table, columns)
@@ -127,19 +120,20 @@ def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int
     return memory_counts.added(places[inside], counted.units[inside], size)
 
 
-def _placed(place: Place, size: int, lines: Floats, weights: Weights) -> list[Any]:
+def _batch_cells(place: Place, size: int, lines: Floats, weights: Weights) -> list[Any]:
     """The units of a batch in each cell."""
     where = place(lines[0])
     inside = where >= 0
-    return [_added(where[inside], None if weights is None else weights[inside], size)]
+    return [_cell_units(where[inside], None if weights is None else weights[inside], size)]
 
 
-def common(left: EngineTable, column: Column, least: int) -> tuple[list[Hashable], Integers]:
+def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashable], Integers]:
     """The values of a column that have at least so many units, by one query.
 
     Of values that are the same in their canonical form, though not to the engine (texts of Spark 3 that are not UTF-8),
     the one with most units counts: what a person adds to the largest is at most what she adds to all.
     """
+    left = table.left()
     kind = left.kinds[column.name]
     key = as_floats(left.table[column.name]) if kind in TIMED else value(left, column.name)
     rows, people = left.table.select(**left.ids, c=key), left.everybody() if left.ids else None
@@ -155,7 +149,7 @@ def common(left: EngineTable, column: Column, least: int) -> tuple[list[Hashable
     for row in connection.whole(grouped):
         many = added(row) if people is not None else int(row["rows"])
         if many >= max(least, 1):
-            plain = canonical(row["c"] if kind in TIMED else valued(row["c"], kind))  # ticks are whole numbers
+            plain = canonical(row["c"] if kind in TIMED else key_value(row["c"], kind))  # ticks are whole numbers
             found[plain] = max(many, found.get(plain, 0))
     labels = sorted(found, key=in_order)
     each = [found[one] for one in labels]
@@ -186,11 +180,11 @@ class FieldLayout:
         made = []
         for i, (kind, form) in enumerate(zip(self.kinds, self.forms, strict=True)):
             values = batch.column(i)
-            made.append(_numbers(connection.floats(values), form) if i < self.numbers else keyed(kind, values))
+            made.append(_numbers(connection.floats(values), form) if i < self.numbers else _key_field(kind, values))
         return [made[i] for i in self.order]
 
 
-def keyed(kind: Kind, values: Any) -> Field:
+def _key_field(kind: Kind, values: Any) -> Field:
     """A column of keys of a record batch. Integers of the machine are taken as they are."""
     import pyarrow as pa
 
@@ -202,8 +196,9 @@ def keyed(kind: Kind, values: Any) -> Field:
     return codes.field()
 
 
-def field_sums(left: EngineTable, columns: Sequence[Column], f: FieldSums) -> list[Any]:
+def field_sums(table: EngineTable, columns: Sequence[Column], f: FieldSums) -> list[Any]:
     """Σ f over batches, by one scan: on the executors of Spark, otherwise here."""
+    left = table.left()
     if left.unit.share == "any":
         raise UptackError(WEIGHTLESS)
     kinds = {column.name: left.kinds[column.name] for column in columns}
@@ -264,8 +259,9 @@ def _theirs(left: EngineTable, names: Sequence[str]) -> Any:
     return rows.group_by([*left.ids, *cells]).aggregate(m=rows.count())
 
 
-def cells_per_person(left: EngineTable, columns: Sequence[Column], place: Place | None) -> Integers:
+def cells_per_person(table: EngineTable, columns: Sequence[Column], place: Place | None = None) -> Integers:
     """At k how many people have rows in k cells, or in k combinations of values."""
+    left = table.left()
     if place is not None or any(isinstance(column.expr, Floored) for column in columns):
         return in_memory(left, columns).cells_per_person(columns, place)
     theirs = _theirs(left, [column.name for column in columns])
@@ -295,9 +291,9 @@ def value(table: EngineTable, name: str) -> Any:
 # -------------------------------------------------------------------------------------------------------------- trues
 
 
-def trues(table: EngineTable, name: str | None, at_most: int) -> int:
+def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
     """How many rows are True, of each person so many at most; without a column, how many there are."""
-    left = table.left()
+    left, name = table.left(), None if name is None else known(name, table.kinds)
     if not left.ids:
         if name is None:
             return left.count()
@@ -352,7 +348,7 @@ class EngineGroups(GroupedTable):
     def per_person(self) -> Integers:
         """At k how many people are in k groups."""
         left = self._left()
-        return cells_per_person(left, [left.column(name) for name in self.by], None)
+        return left.cells_per_person([left.column(name) for name in self.by])
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
         """The groups that occur, and their numbers of rows, or of people, or their units."""

@@ -35,7 +35,7 @@ Wanted = tuple[Read, int | None]
 """A column, and the number of the level that is 1; None for a column of numbers, or the number of each row's level."""
 
 
-def made(table: EngineTable, design: RowDesign) -> Any:
+def design_rows(table: EngineTable, design: RowDesign) -> Any:
     """An expression, or a table of a file, with the columns of X by number, y, and ids k0, k1, ..."""
     names = design.names
     if design.select is not None:
@@ -136,7 +136,10 @@ def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
     con, schema = connection.Connection(**limits), rows.schema().to_pyarrow()
     path = connection.folder(con) / "made.parquet"
     nothing = making(pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema))
-    if connection.folded(rows, lambda batches: _written(path, connection.ahead(making, batches), nothing)) != count:
+    if (
+        connection.fold_batches(rows, lambda batches: _written(path, connection.ahead(making, batches), nothing))
+        != count
+    ):
         raise UptackError(snapshots.CHANGED)
     table = parquet(con, [str(path)], hive=False)
     snapshots.state(con).fixed = True

@@ -35,19 +35,15 @@ def number(value: float) -> Any:
 
 
 def as_floats(values: Any) -> Any:
-    """A numeric column of an expression as floats of 64 bits; times as the floats nearest to their ticks."""
+    """A numeric column of an expression as floats of 64 bits; times as the floats nearest to their ticks.
+
+    PostgreSQL's numeric is ±inf beyond floats and 0 below them, where its own cast is an error, and NaN is missing. A
+    numeric NaN equals itself and is above all numbers, so it is tested first.
+    """
     if values.type().is_timestamp() or values.type().is_date():
         return ticks(values)
-    if values.type().is_decimal() and connection.backend(values).name == "postgres":
-        return _within_floats(values)
-    return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
-
-
-def _within_floats(values: Any) -> Any:
-    """PostgreSQL's numeric as floats: ±inf beyond them, 0 below them, where its own cast is an error; NaN is missing.
-
-    A numeric NaN equals itself and is above all numbers, so it is tested first.
-    """
+    if not (values.type().is_decimal() and connection.backend(values).name == "postgres"):
+        return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
     ibis = connection.ibis()
     nan, most, least = (ibis.literal(str(one)).cast("decimal") for one in ("NaN", LARGEST, "2.4703282292062328e-324"))
     return ibis.cases(
@@ -95,18 +91,18 @@ def text_key(con: Any, values: Any) -> Any:
     return _ENCODERS[con.name](values)
 
 
-def _valid(text: Any) -> Any:
-    """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `valued`."""
+def _spark_bytes(text: Any) -> Any:
+    """Texts of Spark are bytes of any kind: what is not UTF-8 is missing. Spark 3 leaves that to `key_value`."""
     import pyspark
 
     newer = int(pyspark.__version__.split(".")[0]) >= 4
-    return connection.builtin("try_validate_utf8", str, str)(text) if newer else text
+    return (connection.builtin("try_validate_utf8", str, str)(text) if newer else text).cast("binary")
 
 
 _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "duckdb": lambda text: connection.builtin("encode", bytes, str)(text),
     "postgres": lambda text: connection.builtin("convert_to", bytes, str, str)(text, "UTF8"),
-    "pyspark": lambda text: _valid(text).cast("binary"),
+    "pyspark": _spark_bytes,
 }
 
 
@@ -123,7 +119,7 @@ def text_bytes(con: Any, text: object) -> Any:
     return connection.ibis().literal(found)
 
 
-def valued(key: Any, kind: Kind) -> Any:
+def key_value(key: Any, kind: Kind) -> Any:
     """What a key of a column stands for: a text for its bytes, None for bytes that are no text, a duration."""
     if key is None or kind not in ("duration", "text"):
         return key
@@ -222,7 +218,7 @@ def plain_zero(key: Any) -> Any:
     return connection.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
 
 
-def counted(rows: Any, ids: Sequence[str]) -> connection.Kept:
+def people_counts(rows: Any, ids: Sequence[str]) -> connection.Kept:
     """One line per person: her ids, and how many rows she has (m). Once for each state of the table."""
     theirs = rows.select(*ids).group_by(list(ids)).aggregate(m=rows.select(*ids).count())
     return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.Kept(theirs))
@@ -281,7 +277,7 @@ SAFE = frozenset((
     "ExtractYear", "ExtractQuarter", "ExtractMonth", "ExtractDay", "ExtractDayOfYear", "ExtractHour", "ExtractMinute",
     "ExtractSecond", "DayOfWeekIndex", "SortKey", "RandomScalar",
 ))  # fmt: skip
-"""Operations that have an answer, or null, for every row, in every engine. For casts see `_widens`.
+"""Operations that have an answer, or null, for every row, in every engine. For casts see `_can_fail`.
 
 Aggregates and ranks are allowed too. Their arguments are checked.
 """
@@ -311,9 +307,9 @@ def total(table: Any) -> Any:
     def replaced(node: Any, changed: dict[str, Any] | None) -> Any:
         given = dict(zip(node.__argnames__, node.__args__, strict=True)) if changed is None else changed
         if isinstance(node, ops.Project):
-            return ops.Project(given["parent"], {n: _tried(v, on_duckdb) for n, v in given["values"].items()})
+            return ops.Project(given["parent"], {n: _null_on_failure(v, on_duckdb) for n, v in given["values"].items()})
         if isinstance(node, ops.Filter):
-            return ops.Filter(given["parent"], [_tried(one, on_duckdb) for one in given["predicates"]])
+            return ops.Filter(given["parent"], [_null_on_failure(one, on_duckdb) for one in given["predicates"]])
         made = node if changed is None else node.__recreate__(given)
         if isinstance(node, ops.Relation):
             links = [child for child in made.__children__ if isinstance(child, ops.JoinLink)]
@@ -325,7 +321,7 @@ def total(table: Any) -> Any:
     return root.replace(replaced).to_expr()
 
 
-def _tried(value: Any, on_duckdb: bool) -> Any:
+def _null_on_failure(value: Any, on_duckdb: bool) -> Any:
     """A value that is null where it fails."""
     from ibis.expr import operations as ops
 
@@ -351,23 +347,19 @@ def _within(value: Any) -> list[Any]:
 
 
 def _can_fail(node: Any) -> bool:
+    """Whether an operation may fail on a row. A cast can't if the new type holds all values of the old one."""
     from ibis.expr import operations as ops
 
-    if isinstance(node, ops.Cast):
-        return not _widens(node)
-    return type(node).__name__ not in SAFE and not isinstance(node, ops.Reduction | ops.Analytic)
-
-
-def _widens(node: Any) -> bool:
-    """Whether a cast is one to a type that holds all values of the other."""
+    if not isinstance(node, ops.Cast):
+        return type(node).__name__ not in SAFE and not isinstance(node, ops.Reduction | ops.Analytic)
     old, new = node.arg.dtype, node.to
     if new.is_string():
-        return bool(old.is_string() or old.is_numeric() or old.is_boolean())
+        return not (old.is_string() or old.is_numeric() or old.is_boolean())
     if new.is_integer() and old.is_integer():
-        return bool(new.bounds.lower <= old.bounds.lower and new.bounds.upper >= old.bounds.upper)
+        return bool(new.bounds.lower > old.bounds.lower or new.bounds.upper < old.bounds.upper)
     if new.is_float64():
-        return bool(old.is_integer() or old.is_float32() or old.is_float64())
-    return bool(old == new)
+        return not (old.is_integer() or old.is_float32() or old.is_float64())
+    return bool(old != new)
 
 
 def _refuse(value: Any) -> None:

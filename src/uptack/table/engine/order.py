@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,16 +31,8 @@ class QueryScans:
     rows: Any
     unit: PrivacyUnit
     weigh: Weigh | None = None
-
-    @property
-    def small(self) -> int:
-        """So many rows are fetched without sampling first."""
-        return search.SMALL
-
-    @property
-    def fetched(self) -> int:
-        """So many rows are fetched after a first sample."""
-        return search.FETCHED
+    small: int = field(default_factory=lambda: search.SMALL)
+    fetched: int = field(default_factory=lambda: search.FETCHED)
 
     def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, Weighed]:
         """The first sample is one of rows, for all columns; later ones, which are rare, are of other rows for each.
@@ -52,11 +44,11 @@ class QueryScans:
         if all(gap.low is None and gap.high is None for several in gaps.values() for gap in several):
             part = max(part for _, part in asked.values())
             block = connection.backend(self.rows).name == "duckdb"
-            return self._read(self.rows.sample(part, method="block") if block else _drawn(self.rows, part), gaps)
+            return self._read(self.rows.sample(part, method="block") if block else _random_rows(self.rows, part), gaps)
         found = dict[int, Weighed]()
         for column, (several, part) in asked.items():
             some = {column: several}
-            found |= self._read(_drawn(self._inside(some), part), some)
+            found |= self._read(_random_rows(self._inside(some), part), some)
         return found
 
     def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, Counted]:
@@ -66,30 +58,26 @@ class QueryScans:
         the executors of Spark: conditional sums of many columns take an engine several times as long.
         """
         if self.weigh is not None and len(asked) == 1:
-            return {column: self._grouped(self.weigh, column, pivots) for column, pivots in asked.items()}
+            return {column: self._column_counts(self.weigh, column, pivots) for column, pivots in asked.items()}
         pivots = [(f"v{column}", pivot) for column, some in asked.items() for pivot in some]
         if self.weigh is None:
             tests = [side(self.rows[name], number(pivot)) for side in SIDES for name, pivot in pivots]
             counted = connection.tally(self.rows, tests)
             lines = [counted[: len(pivots)], counted[len(pivots) :]] * 2
+        elif pivots:
+            names = list(dict.fromkeys(name for name, _ in pivots))
+            read = functools.partial(_units, [(names.index(name), pivot) for name, pivot in pivots])
+            rows, nothing = self.weigh(self.rows).select(*names, "w"), [np.zeros((4, len(pivots)), object)]
+            lines = connection.batch_sums(rows, read, nothing)[0].tolist()
         else:
-            lines = self._units(self.weigh, pivots)
+            lines = [[]] * 4
         found, start = dict[int, Counted](), 0
         for column, some in asked.items():
             found[column] = Counted(*(line[start : start + len(some)] for line in lines))
             start += len(some)
         return found
 
-    def _units(self, weigh: Weigh, pivots: Sequence[tuple[str, float]]) -> list[list[int]]:
-        """Units below each pivot of a column and up to it, and so many rows."""
-        names = list(dict.fromkeys(name for name, _ in pivots))
-        nothing = [np.zeros((4, len(pivots)), object)]
-        read = functools.partial(_units, [(names.index(name), pivot) for name, pivot in pivots])
-        (found,) = connection.batch_sums(weigh(self.rows).select(*names, "w"), read, nothing) if pivots else nothing
-        lines: list[list[int]] = found.tolist()
-        return lines
-
-    def _grouped(self, weigh: Weigh, column: int, pivots: Sequence[float]) -> Counted:
+    def _column_counts(self, weigh: Weigh, column: int, pivots: Sequence[float]) -> Counted:
         """The same of one column: one scan of the rows up to the largest pivot.
 
         Pivots p0 < p1 < ... cut rows into parts 0 (v < p0), 1 (v = p0), 2 (p0 < v < p1), 3 (v = p1), ...
@@ -128,7 +116,7 @@ class QueryScans:
                 up_to += int(roomy(weights).sum())
             return total
 
-        return connection.folded(self.weigh(rows).select(v, "w").order_by(v), add)
+        return connection.fold_batches(self.weigh(rows).select(v, "w").order_by(v), add)
 
     def _inside(self, asked: Mapping[int, Sequence[Gap]]) -> Any:
         """The rows that lie in a gap of one of the columns."""
@@ -160,10 +148,10 @@ class QueryScans:
                 made[column] = Weighed(np.concatenate(parted[0]), np.concatenate(parted[1]) if weighed else None)
             return made
 
-        return connection.folded(read, fold)
+        return connection.fold_batches(read, fold)
 
 
-def _drawn(rows: Any, part: float) -> Any:
+def _random_rows(rows: Any, part: float) -> Any:
     """A part of the rows, each drawn by itself."""
     return rows.filter(connection.ibis().random() < part)
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection, expressions, private_folders
-from uptack.table.engine.expressions import infinite, missing, number, valued
+from uptack.table.engine.expressions import infinite, key_value, missing, number
 from uptack.table.engine.order import QueryScans
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
@@ -161,7 +161,7 @@ class EngineRows:
     @cached_property
     def people(self) -> connection.Kept:
         """One line per person who has a complete row: her ids, and how many she has."""
-        return self.everybody if self.drops is None else expressions.counted(self.complete, self.ids)
+        return self.everybody if self.drops is None else expressions.people_counts(self.complete, self.ids)
 
     @cached_property
     def _sums(self) -> expressions.Sums:
@@ -216,7 +216,7 @@ class EngineRows:
         if key not in self._orders:
             if self._weigh is not None:
                 self._orders.clear()
-            rows, size = self.complete, Size(self.n, *self._valued)
+            rows, size = self.complete, Size(self.n, *self._valid_counts)
             if size.rows < (self._sums.rows if self.ids else self.n):
                 rows = rows.filter(~missing(rows.v0))
             scans = QueryScans(rows, self.unit, self._weigh)
@@ -224,7 +224,7 @@ class EngineRows:
         return self._orders[key][column]
 
     @cached_property
-    def _valued(self) -> tuple[int, int]:
+    def _valid_counts(self) -> tuple[int, int]:
         """The units and the rows that have a value. Only of one column may some have none, where they are kept."""
         units, rows = (self._sums.units, self._sums.rows) if self._weigh is not None else (self.n, self.n)
         if self.valued or self.drops is not None:
@@ -251,13 +251,14 @@ class EngineRows:
         """One row of each unit in these places, by one scan."""
         turn = np.argsort(places, kind="stable")
         if not self.ids:
-            there, lines = self._taken(places[turn], of)
+            lines = self._rows_in_places(places[turn], of)
+            there = np.flatnonzero(self._layout.there(lines))
             found = turn[there]
             order = np.argsort(found, kind="stable")
             return found[order], np.take(lines[:, there], order, axis=1)
-        rows, fold = self._placed(of), functools.partial(_picked, self._layout, places[turn], turn, key)
+        rows, fold = self._rows_with_places(of), functools.partial(_least_rows, self._layout, places[turn], turn, key)
         if not self._on_spark:
-            slots, picked = connection.folded(rows, fold)
+            slots, picked = connection.fold_batches(rows, fold)
         else:
             found_in = connection.on_partitions(rows, lambda _, parts: fold(parts), "place")
             slots = np.concatenate([np.empty(0, np.int64), *(part[0] for _, part in found_in)])
@@ -265,26 +266,24 @@ class EngineRows:
         order = np.argsort(slots, kind="stable")
         return slots[order], np.take(picked, order, axis=1)
 
-    def _taken(self, wanted: Integers, of: Of) -> tuple[Integers, Floats]:
-        """The rows in places that are sorted, and which of these are complete."""
-        rows = self.all.select(*self.names)
-        if self._on_spark:
-            lines = self._taken_on_spark(rows, wanted, of)
-        else:
-            read, lines = connection.folded(rows, functools.partial(_taken, self._layout, wanted, of))
-            if read != (self.n if of == "complete" else self.size):
-                raise UptackError(snapshots.CHANGED)
-        return np.flatnonzero(self._layout.there(lines)), lines
-
     @cached_property
     def _partitions(self) -> Sizes:
         """One scan: Spark does the same with the same rows."""
         rows = self.all.select(*self.names)
-        key, sized = ("partitions", rows.op(), self.drops), functools.partial(_sized, self._layout)
-        return snapshots.once(self._con, key, lambda: dict(sorted(connection.on_partitions(rows, sized))))
+        key, sizes = ("partitions", rows.op(), self.drops), functools.partial(_partition_sizes, self._layout)
+        return snapshots.once(self._con, key, lambda: dict(sorted(connection.on_partitions(rows, sizes))))
 
-    def _taken_on_spark(self, rows: Any, wanted: Integers, of: Of) -> Floats:
-        """Every partition sends its own. One that has another number of rows than it had is an error."""
+    def _rows_in_places(self, wanted: Integers, of: Of) -> Floats:
+        """The rows in places that are sorted.
+
+        Every partition of Spark sends its own. One that has another number of rows than it had is an error.
+        """
+        rows = self.all.select(*self.names)
+        if not self._on_spark:
+            size, lines = connection.fold_batches(rows, functools.partial(_rows_in_places, self._layout, wanted, of))
+            if size != (self.n if of == "complete" else self.size):
+                raise UptackError(snapshots.CHANGED)
+            return lines
         sizes = {place: size[of == "complete"] for place, size in self._partitions.items()}
         ends = np.cumsum([0, *sizes.values()])
         cuts = np.searchsorted(wanted, ends)
@@ -292,14 +291,14 @@ class EngineRows:
         local = {place: wanted[a:b] - start for place, a, b, start in cut}
         layout, nowhere = self._layout, np.empty(0, np.int64)
         parts = connection.on_partitions(
-            rows, lambda place, parts: _taken(layout, local.get(place, nowhere), of, parts)
+            rows, lambda place, parts: _rows_in_places(layout, local.get(place, nowhere), of, parts)
         )
         found = dict(sorted(parts, key=lambda part: part[0]))
         if {place: read for place, (read, _) in found.items()} != sizes:
             raise UptackError(snapshots.CHANGED)
         return np.concatenate([np.empty((self.width, 0)), *(lines for _, lines in found.values())], axis=1)
 
-    def _placed(self, of: Of) -> Any:
+    def _rows_with_places(self, of: Of) -> Any:
         """Complete rows with the places of people, in the order of their ids, of all or of those who have such rows."""
         theirs = self.people.table if of == "complete" else self.everybody.table
         numbered = theirs.select(*self.ids, place=connection.ibis().row_number().over(order_by=self.ids))
@@ -311,13 +310,20 @@ class EngineRows:
         The place of a row may differ from scan to scan, so with one scan per part a row could come to two parts.
         """
         if self.ids:
-            rows, many, read = self._placed(of), self._sums.rows, functools.partial(_owned, self._layout, slots)
+            rows, many, read = (
+                self._rows_with_places(of),
+                self._sums.rows,
+                functools.partial(_with_slots_of_people, self._layout, slots),
+            )
         else:
             rows, many = self.all.select(*self.names), slots.size
-            read = functools.partial(_located, self._layout, slots, of)
+            read = functools.partial(_with_slots, self._layout, slots, of)
         with private_folders.temporary() as folder:
             paths = [folder / str(part) for part in range(parts)]
-            if connection.folded(rows, lambda batches: _written(read(batches), size, paths), in_turn=True) != many:
+            if (
+                connection.fold_batches(rows, lambda batches: _write_parts(read(batches), size, paths), in_turn=True)
+                != many
+            ):
                 raise UptackError(snapshots.CHANGED)
             for path in paths:
                 lines = np.fromfile(path).reshape(-1, self.width + 1)
@@ -351,7 +357,7 @@ def read_columns(
                 one.read(batch.column(i))
         return many, lines, coded
 
-    many, lines, coded = connection.folded(read, fold)
+    many, lines, coded = connection.fold_batches(read, fold)
     if rows not in (None, many):
         raise UptackError(snapshots.CHANGED)
     return [np.concatenate(line) for line in lines], [one.field() for one in coded]
@@ -366,7 +372,7 @@ class Codes:
     def read(self, values: Any) -> None:
         """The values of a record batch."""
         encoded = values.dictionary_encode("encode")
-        plain = (canonical(valued(one, self._kind)) for one in encoded.dictionary.to_pylist())
+        plain = (canonical(key_value(one, self._kind)) for one in encoded.dictionary.to_pylist())
         ours = np.array([self._places.setdefault(one, len(self._places)) for one in plain], np.int64)
         self._parts.append(ours[encoded.indices.to_numpy(zero_copy_only=False)])
 
@@ -378,7 +384,7 @@ class Codes:
         return CodedField(self._kind, labels, ranks[np.concatenate(self._parts)])
 
 
-def _taken(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:
+def _rows_in_places(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:
     """How many rows there are, and those in places that are sorted."""
     found, start = np.full((layout.width, wanted.size), np.nan), 0
     for batch in parts:
@@ -390,7 +396,7 @@ def _taken(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) 
     return start, found
 
 
-def _sized(layout: BatchLayout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
+def _partition_sizes(layout: BatchLayout, place: int, parts: Iterator[Any]) -> tuple[int, int]:
     """How many rows a partition has, and how many are complete."""
     rows = complete = 0
     for batch in parts:
@@ -399,7 +405,7 @@ def _sized(layout: BatchLayout, place: int, parts: Iterator[Any]) -> tuple[int, 
     return rows, complete
 
 
-def _picked(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, parts: Iterator[Any]) -> Located:
+def _least_rows(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, parts: Iterator[Any]) -> Located:
     """Each person's row with the least key. `places` are sorted places of people; `turn` says which slot each has."""
     best, there = np.empty((layout.width, places.size)), np.zeros(places.size, bool)
     first = np.zeros(places.size, np.uint64)
@@ -418,7 +424,7 @@ def _picked(layout: BatchLayout, places: Integers, turn: Integers, key: Keys, pa
     return np.flatnonzero(there), best[:, there]
 
 
-def _located(layout: BatchLayout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:
+def _with_slots(layout: BatchLayout, slots: Integers, of: Of, parts: Iterator[Any]) -> Iterator[Located]:
     """Batches of rows, and the slots of their places in the scan; -1 for incomplete rows. Extra rows have no slot."""
     start = 0
     for batch in parts:
@@ -430,13 +436,13 @@ def _located(layout: BatchLayout, slots: Integers, of: Of, parts: Iterator[Any])
         yield theirs, lines
 
 
-def _owned(layout: BatchLayout, slots: Integers, parts: Iterator[Any]) -> Iterator[Located]:
+def _with_slots_of_people(layout: BatchLayout, slots: Integers, parts: Iterator[Any]) -> Iterator[Located]:
     """Batches of rows, and the slots of the people that they belong to."""
     for batch in parts:
         yield slots[connection.integers(batch.column(layout.width))], layout.read(batch)
 
 
-def _written(batches: Iterator[Located], size: int, paths: list[Path]) -> int:
+def _write_parts(batches: Iterator[Located], size: int, paths: list[Path]) -> int:
     """Every row in the file of its part, after its slot; and how many rows there are."""
     with ExitStack() as stack:
         files = [stack.enter_context(path.open("wb")) for path in paths]
@@ -473,7 +479,7 @@ def order_keys(key: Any) -> dict[str, Any]:
 
 def person_numbers(rows: EngineRows, own: PerPerson, after: Sequence[Steps]) -> MemoryRows:
     """The numbers of all who have a row, in the order of their ids, and what is done to them; one line per column."""
-    made = [apply_steps(steps, _numbers_of_column(rows, i, own)) for i, steps in enumerate(after)]
+    made = [apply_steps(steps, _column_numbers(rows, i, own)) for i, steps in enumerate(after)]
     return MemoryRows(made, PrivacyUnit(rows.unit.ids), rows.size, None, _there(rows))
 
 
@@ -491,7 +497,7 @@ def _there(rows: EngineRows) -> Integers | None:
     return None if places.size == rows.size else places
 
 
-def _numbers_of_column(rows: EngineRows, column: int, own: PerPerson) -> Floats:
+def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     """Of one column. Rows that stay without a value are NaN, which is above all numbers."""
     ids, complete, people = rows.ids, rows.complete, rows.people.table
     if own.how == "count":
@@ -506,10 +512,10 @@ def _numbers_of_column(rows: EngineRows, column: int, own: PerPerson) -> Floats:
         return connection.read(made.order_by(ids).select("v"))
     both = read.join(people.select(*ids, "m"), ids).order_by([*ids, *beside, "v"]).select(*ids, "v", "m")
     if own.how in ("mean", "sum"):
-        sums, many = connection.folded(both, lambda batches: _added(_runs(batches, len(ids))))
+        sums, many = connection.fold_batches(both, lambda batches: _run_sums(_runs(batches, len(ids))))
         return np.clip(sums / many if own.how == "mean" else sums, -LARGEST, LARGEST)
     fold: Callable[[Iterator[Run]], Floats] = _medians if own.how == "median" else _lasts
-    return connection.folded(both, lambda batches: fold(_runs(batches, len(ids))))
+    return connection.fold_batches(both, lambda batches: fold(_runs(batches, len(ids))))
 
 
 def _runs(batches: Iterator[Any], keys: int) -> Iterator[Run]:
@@ -529,7 +535,7 @@ def _runs(batches: Iterator[Any], keys: int) -> Iterator[Run]:
         yield begins, connection.floats(batch.column(keys)), connection.floats(batch.column(keys + 1))
 
 
-def _added(runs: Iterator[Run]) -> tuple[Floats, Floats]:
+def _run_sums(runs: Iterator[Run]) -> tuple[Floats, Floats]:
     """Sums, and numbers of rows. A sum that goes on in the next batch is its first summand there."""
     sums, counts, going_on = [np.empty(0)], [np.empty(0)], 0.0
     for begins, values, many in runs:

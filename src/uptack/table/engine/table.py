@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,7 +16,8 @@ import numpy as np
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
 from uptack.table.conditions import ORDER, Condition, decided
-from uptack.table.engine import connection, counts, design, expressions
+from uptack.table.engine import connection, design, expressions
+from uptack.table.engine import counts as engine_counts
 from uptack.table.engine.connection import Plain
 from uptack.table.engine.counts import EngineGroups
 from uptack.table.engine.expressions import as_floats, infinite, missing, number, text_bytes, text_key, whole
@@ -30,17 +31,14 @@ from uptack.table.protocol import (
     Clipped,
     Column,
     Columns,
-    Counts,
-    FieldSums,
     Infinite,
     Meets,
     Name,
-    Place,
     RowDesign,
     Steps,
     Table,
 )
-from uptack.table.unit import ROW, Integers, PrivacyUnit
+from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import of_numpy
 from uptack.table.values.kinds import LARGEST, Kind, canonical
 from uptack.table.values.kinds import number as nearest
@@ -177,7 +175,7 @@ class EngineTable(Table):
 
     def count(self) -> int:
         """How many rows there are: secret of people, and of a part."""
-        return _counted(self._con, self.opened)
+        return _row_count(self._con, self.opened)
 
     def people(self) -> int:
         """How many people there are: secret of a part."""
@@ -188,7 +186,7 @@ class EngineTable(Table):
 
     def everybody(self) -> connection.Kept:
         """One line per person: her ids, and how many rows she has."""
-        return expressions.counted(self.table.select(**self.ids), list(self.ids))
+        return expressions.people_counts(self.table.select(**self.ids), list(self.ids))
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
@@ -200,33 +198,30 @@ class EngineTable(Table):
 
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.table.snapshots.snapshot`."""
-        return snapshots.snapshot(self._con, self._outer_count, lambda: _count(self.outer))
+        return snapshots.snapshot(self._con, lambda: _row_count(self._con, self.outer), lambda: _count(self.outer))
 
     def one_state(self) -> AbstractContextManager[object]:
         """All snapshots inside see one state of the table: see `uptack.table.snapshots.one_state`."""
         return snapshots.one_state(self._con)
 
-    def _outer_count(self) -> int:
-        """How many rows the table has that was opened."""
-        return _counted(self._con, self.outer)
-
     # ------------------------------------------------------------------------------------------------- expressions
 
     @cached_property
     def ids(self) -> dict[str, Any]:
-        """The columns that say whose a row is, as expressions k0, k1, ..."""
-        return {f"k{i}": expressions.plain_zero(self._id(name)) for i, name in enumerate(self.id_columns)}
+        """The columns that say whose a row is, as expressions k0, k1, ...
 
-    def _id(self, name: str) -> Any:
-        """The key of a column of ids. Dates, times and UUIDs are the bytes of what the engine writes for them.
-
-        Engines have dates and times that Python lacks (the year 20000, infinity, 24:00), and reading one is an error.
+        Dates, times and UUIDs are the bytes of what the engine writes for them: engines have dates and times that
+        Python lacks (the year 20000, infinity, 24:00), and reading one is an error.
         """
-        values, dtype = self.table[name], self.table.schema()[name]
-        if any((dtype.is_date(), dtype.is_time(), dtype.is_timestamp(), dtype.is_uuid())):
-            written = values.cast("string")
-            return text_key(self._con, written) if expressions.compares_bytes(self._con) else written
-        return self.key(name)
+
+        def id_key(name: str) -> Any:
+            dtype = self.table.schema()[name]
+            if not any((dtype.is_date(), dtype.is_time(), dtype.is_timestamp(), dtype.is_uuid())):
+                return self.key(name)
+            text = self.table[name].cast("string")
+            return text_key(self._con, text) if expressions.compares_bytes(self._con) else text
+
+        return {f"k{i}": expressions.plain_zero(id_key(name)) for i, name in enumerate(self.id_columns)}
 
     def key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""
@@ -243,11 +238,11 @@ class EngineTable(Table):
         return (values == literal(found, values, wanted)).fill_null(False)
 
     @cached_property
-    def _met(self) -> Any:
+    def _meets_all(self) -> Any:
         """The condition that a row meets all conditions."""
-        return rows_meeting(self._compared, self.conditions)
+        return rows_meeting(self._operand, self.conditions)
 
-    def _compared(self, one: Condition) -> Any:
+    def _operand(self, one: Condition) -> Any:
         """What a condition compares: keys, or ticks."""
         return self.key(one.column) if one.form is None else as_floats(self.table[one.column])
 
@@ -256,7 +251,7 @@ class EngineTable(Table):
         ibis, nothing = connection.ibis(), connection.ibis().null().cast("float64")
         value = column.expr
         if isinstance(value, Meets):
-            met, among = (rows_meeting(self._compared, [one]) for one in (value.condition, value.among))
+            met, among = (rows_meeting(self._operand, [one]) for one in (value.condition, value.among))
             found = ibis.cases((~among, nothing), (met, number(1.0)), else_=number(0.0))
         else:
             found = as_floats(self.table[column.name])
@@ -265,11 +260,11 @@ class EngineTable(Table):
     def _hide(self, values: Any) -> Any:
         """Null in rows that do not meet the conditions."""
         ibis = connection.ibis()
-        return ibis.ifelse(self._met, values, ibis.null().cast(values.type())) if self.conditions else values
+        return ibis.ifelse(self._meets_all, values, ibis.null().cast(values.type())) if self.conditions else values
 
     def _value(self, column: Column, way: Infinite | None) -> Any:
         """Numbers as a question is about them, all rows; those that are left out are among them."""
-        v, ibis = _applied(column.steps, self._raw(column)), connection.ibis()
+        v, ibis = steps_as_expression(column.steps, self._raw(column)), connection.ibis()
         if way == "drop" or (way is None and column.missing == "keep"):
             return v
         v = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
@@ -289,14 +284,7 @@ class EngineTable(Table):
 
     def left(self) -> EngineTable:
         """The rows that meet the conditions. How many there are is secret."""
-        return self.part(self.table.filter(self._met)) if self.conditions else self
-
-    def _masked(self) -> EngineTable:
-        """All rows; those that do not meet the conditions have no value but in the columns of ids."""
-        if not self.conditions:
-            return self
-        hidden = {name: self._hide(self.table[name]) for name in self.table.columns if name not in self.id_columns}
-        return replace(self, opened=self.table.mutate(**hidden), conditions=())
+        return self.part(self.table.filter(self._meets_all)) if self.conditions else self
 
     def groups(self, by: Sequence[str]) -> EngineGroups:
         """Rows by the values of columns."""
@@ -304,9 +292,13 @@ class EngineTable(Table):
 
     def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
         """X and y, row by row."""
-        made = design.made(self._masked(), wanted)
-        outer = self.outer if wanted.select is not None else made
-        table = EngineTable(made, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part, kept=self.kept)
+        rows = self
+        if self.conditions:  # rows that do not meet them have no value but in the columns of ids
+            hidden = {name: self._hide(self.table[name]) for name in self.table.columns if name not in self.id_columns}
+            rows = replace(self, opened=self.table.mutate(**hidden), conditions=())
+        expression = design.design_rows(rows, wanted)
+        outer = self.outer if wanted.select is not None else expression
+        table = EngineTable(expression, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part, kept=self.kept)
         *x, y = (table.column(name) for name in wanted.names)
         return Columns(x), y
 
@@ -314,9 +306,9 @@ class EngineTable(Table):
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> EngineRows | MemoryRows:
         """Rows of a small table, and numbers per person, are in memory. All others stay in the engine."""
-        kept = None if self.ids else self._held(columns)
-        if kept is not None:
-            return kept.rows(columns, infinite)
+        cached = None if self.ids else self._cached(columns)
+        if cached is not None:
+            return cached.rows(columns, infinite)
         own = columns[0].own
         beside = {} if own is None or own.order is None else order_keys(self._hide(self.key(own.order)))
         certain = bool(self.ids) and not self.conditions  # of people's rows: all finite, and nothing is done to them
@@ -331,52 +323,49 @@ class EngineTable(Table):
         rows = EngineRows(self, all_rows, len(columns), drops, valued, clipped)
         return rows if own is None else person_numbers(rows, own, [column.after for column in columns])
 
-    def _held(self, columns: Sequence[Column]) -> HeldColumns | None:
-        """The columns in memory, where the table that was opened is small: what is done to them comes after."""
-        rows, width = self._outer_count() if self._con.name in HERE else 0, len(columns)
-        if self._con.name not in HERE or rows * width * 8 > COLUMN:
+    def _cached(self, columns: Sequence[Column]) -> CachedColumns | None:
+        """The columns in memory, where the table that was opened is small: what is done to them comes after.
+
+        They are read once for each state of the table. Those asked for last are kept, as many as there is room for if
+        each has as many rows as the whole table.
+        """
+        if self._con.name not in HERE:
+            return None
+        rows, width = _row_count(self._con, self.outer), len(columns)
+        if rows * width * 8 > COLUMN:
             return None
         if self.plain is not None and not any(isinstance(column.expr, Meets) for column in columns):
             read: Any = self.plain.beside([column.name for column in columns], ())
         else:
             read = self.table.select(**{f"v{i}": self._raw(column) for i, column in enumerate(columns)})
-        return held_columns(self._con, read, rows, width)
+        state = snapshots.state(self._con)
+        with state.lock:
+            if state.reading is None and not state.fixed:
+                return CachedColumns(read, width)
+            key = read.op()
+            if key not in state.columns:
+                while state.columns and (sum(one.width for one in state.columns.values()) + width) * rows * 16 > ALL:
+                    state.columns.popitem(last=False)
+                state.columns[key] = CachedColumns(read, width)
+            state.columns.move_to_end(key)
+            cached: CachedColumns = state.columns[key]
+            return cached
 
     def finite(self, column: Column) -> bool:
         """Whether no row is missing, NaN or infinite: one scan per column, once for each state of the table."""
-        kept = None if self.ids else self._held([column])
-        if kept is not None:
-            return kept.finite(column)
-        rows = self.table.select(v=_applied(column.steps, self._raw(column)))
+        cached = None if self.ids else self._cached([column])
+        if cached is not None:
+            return cached.columns([column])[0].finite()
+        rows = self.table.select(v=steps_as_expression(column.steps, self._raw(column)))
         tests = [missing(rows.v), infinite(rows.v)]
         return not any(snapshots.once(self._con, ("finite", rows.op()), lambda: connection.tally(rows, tests)))
 
-    def counts(self, columns: Sequence[Column]) -> Counts:
-        """Combinations of values; rows that are hidden are in none, and do not share their owners' units."""
-        return counts.counts(self, columns)
-
-    def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
-        """The units in each of so many cells."""
-        return counts.cells(self, columns, place, size)
-
-    def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
-        """The values of a column that have at least so many units."""
-        return counts.common(self.left(), column, least)
-
-    def field_sums(self, columns: Sequence[Column], f: FieldSums) -> list[Any]:
-        """Σ f over batches of the rows that meet the conditions."""
-        return counts.field_sums(self.left(), columns, f)
-
-    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
-        """At k how many people have rows in k cells, or in k combinations of values."""
-        return counts.cells_per_person(self.left(), columns, place)
-
-    def trues(self, name: str | None, at_most: int = 1) -> int:
-        """How many rows are True, of each person so many at most; without a column, how many there are."""
-        return counts.trues(self, None if name is None else known(name, self.kinds), at_most)
+    counts, cells, common = engine_counts.counts, engine_counts.cells, engine_counts.common
+    field_sums, cells_per_person = engine_counts.field_sums, engine_counts.cells_per_person
+    trues = engine_counts.trues
 
 
-def _applied(steps: Steps, v: Any) -> Any:
+def steps_as_expression(steps: Steps, v: Any) -> Any:
     """What steps make of an expression, row by row."""
     for step in steps:
         if isinstance(step, Clipped):
@@ -389,7 +378,7 @@ def _applied(steps: Steps, v: Any) -> Any:
     return v
 
 
-def _counted(con: Any, opened: Any) -> int:
+def _row_count(con: Any, opened: Any) -> int:
     """How many rows a table has, once for each state of it that is read."""
     key = opened.count() if isinstance(opened, Plain) else opened
     return snapshots.once(con, ("rows", key.op()), lambda: _count(opened))
@@ -461,7 +450,7 @@ def literal(kind: Kind, values: Any, value: Any) -> Any:
 # --------------------------------------------------------------------------------------------------------- small tables
 
 
-class HeldColumns:
+class CachedColumns:
     """Columns that were read side by side, NaN where there is no value: all figures of a small table come from memory.
 
     A query has a price of its own, whatever it reads: some milliseconds until it is written, planned and begun. A
@@ -475,23 +464,20 @@ class HeldColumns:
     """
 
     def __init__(self, read: Any, width: int) -> None:
-        lines, _ = read_columns(read, width)
+        lines, self.width = read_columns(read, width)[0], width
         self.table = MemoryTable({f"v{i}": of_numpy(line) for i, line in enumerate(lines)})
         self.selections = dict[str, Selection]()
 
-    def _columns(self, columns: Sequence[Column]) -> list[Column]:
+    def columns(self, columns: Sequence[Column]) -> list[Column]:
+        """The same views of the columns in memory."""
         return [
             Column(self.table, Name(f"v{i}"), "number", missing=column.missing, steps=column.steps)
             for i, column in enumerate(columns)
         ]
 
-    def finite(self, column: Column) -> bool:
-        """Whether no row is missing, NaN or infinite."""
-        return self._columns([column])[0].finite()
-
     def rows(self, columns: Sequence[Column], infinite: Infinite | None) -> MemoryRows:
         """What a question is about. Figures of one column share the work of putting it in order."""
-        first, *others = self._columns(columns)
+        first, *others = self.columns(columns)
         rows = self.table.rows([first, *others], infinite)
         way = "keep" if infinite is None and first.finite() else first.missing
         if infinite is not None or first.steps or not isinstance(way, str):  # a number fills what is missing
@@ -499,22 +485,3 @@ class HeldColumns:
         if way not in self.selections:
             self.selections[way] = Selection(rows.values[0].copy())
         return replace(rows, held=[self.selections[way]])
-
-
-def held_columns(con: Any, read: Any, rows: int, width: int) -> HeldColumns:
-    """Columns of floats of an expression, or of a statement, read once for each state of the table.
-
-    The columns asked for last are held, as many as there is room for if each has as many rows as the whole table.
-    """
-    kept = snapshots.state(con)
-    with kept.lock:
-        if kept.reading is None and not kept.fixed:
-            return HeldColumns(read, width)
-        key = read.op()
-        if key not in kept.held:
-            while kept.held and (sum(len(one.table.fields) for one in kept.held.values()) + width) * rows * 16 > ALL:
-                kept.held.popitem(last=False)
-            kept.held[key] = HeldColumns(read, width)
-        kept.held.move_to_end(key)
-        found: HeldColumns = kept.held[key]
-        return found

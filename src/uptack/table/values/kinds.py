@@ -170,30 +170,19 @@ def _time(value: time, depth: int) -> Hashable:
     return time(value.hour, value.minute, value.second, value.microsecond)
 
 
-def _sequence(value: Any, depth: int) -> Hashable:
+def _collection(value: Any, depth: int) -> Hashable:
+    """A sequence, a set or a mapping. Sets are built in one order, so that equal ones are also listed in one order."""
     if depth == 0:
         return type(value).__name__
-    return tuple(_canonical(part, depth - 1) for part in value)
-
-
-def _set(value: AbstractSet[Any], depth: int) -> Hashable:
-    """Built in one order, so that equal ones are also listed in one order."""
-    if depth == 0:
-        return type(value).__name__
-    return frozenset(sorted({_canonical(part, depth - 1) for part in value}, key=in_order))
-
-
-def _mapping(value: Mapping[Any, Any], depth: int) -> Hashable:
-    if depth == 0:
-        return type(value).__name__
-    pairs = {(_canonical(key, depth - 1), _canonical(part, depth - 1)) for key, part in value.items()}
-    return "{" + ", ".join(f"{key!r}: {part!r}" for key, part in sorted(pairs, key=in_order)) + "}"
+    if isinstance(value, Mapping):
+        pairs = {(_canonical(key, depth - 1), _canonical(part, depth - 1)) for key, part in value.items()}
+        return "{" + ", ".join(f"{key!r}: {part!r}" for key, part in sorted(pairs, key=in_order)) + "}"
+    parts = (_canonical(part, depth - 1) for part in value)
+    return frozenset(sorted(set(parts), key=in_order)) if isinstance(value, AbstractSet) else tuple(parts)
 
 
 def _array(value: Any, depth: int) -> Hashable:
-    if value.ndim:
-        return _sequence(value.tolist(), depth)
-    return _scalar(value[()], depth)
+    return _collection(value.tolist(), depth) if value.ndim else _scalar(value[()], depth)
 
 
 def _scalar(value: Any, depth: int) -> Hashable:
@@ -246,9 +235,7 @@ _FORMS: tuple[tuple[Any, Callable[[Any, int], Hashable]], ...] = (
     (timedelta, lambda value, depth: timedelta(value.days, value.seconds, value.microseconds)),
     (time, _time),
     (bytes | bytearray | memoryview, lambda value, depth: bytes(value)),
-    (tuple | list, _sequence),
-    (AbstractSet, _set),
-    (Mapping, _mapping),
+    (tuple | list | AbstractSet | Mapping, _collection),
 )
 
 

@@ -136,11 +136,11 @@ def measured(dtype: Any) -> bool:
     return unit in _PER_UNIT or (dtype.kind == "M" and unit in ("Y", "M"))
 
 
-def form_of(dtype: Any, utc: bool = False, dated: bool = False) -> Form:
+def form_of(dtype: Any) -> Form:
     """How a column of such a type of NumPy is shown."""
     if dtype.kind == "m":
         return Form("duration")
-    return Form("date" if dated or np.datetime_data(dtype)[0] in ("Y", "M", "W", "D") else "utc" if utc else "clock")
+    return Form("date" if np.datetime_data(dtype)[0] in ("Y", "M", "W", "D") else "clock")
 
 
 def ticks_of(values: NDArray[Any]) -> tuple[Ticks, Mask]:

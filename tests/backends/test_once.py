@@ -58,7 +58,7 @@ def test_a_report_makes_few_queries_and_holds_nothing_afterwards(tmp_path, asked
     session = put(tmp_path, form, rows())
     made(session, delta)
     assert len(asked) <= 1 + len(TYPES) + 2  # the number of rows, each column, and how often categories have a value
-    assert not snapshots.state(session.source._con).held
+    assert not snapshots.state(session.source._con).columns
 
 
 def test_their_number_does_not_depend_on_rows(tmp_path, asked):
@@ -97,7 +97,7 @@ def test_what_is_held_is_bounded_by_the_number_of_rows(tmp_path, asked, monkeypa
     with session.source.snapshot():
         found = [session.source.column(name).rows for name in (*names, "c3", "c2", "c0")]
         assert len(asked) == 1 + 5  # c3 and c2 are still there, c0 is not
-        assert len(snapshots.state(session.source._con).held) == 2
+        assert len(snapshots.state(session.source._con).columns) == 2
     assert found[3].held[0] is found[4].held[0]
     assert found[0].held[0] is not found[6].held[0]
 

@@ -105,7 +105,7 @@ def open_table(
 
 def _open(data: Any, options: files.FileOptions) -> Table:
     if isinstance(data, str | os.PathLike):
-        opened = files.opened(data, options)
+        opened = files.open_file(data, options)
         connection.check(opened)
         return EngineTable.of(opened, state(connection.backend(opened)).durations)
     home = package(data)

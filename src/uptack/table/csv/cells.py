@@ -116,7 +116,10 @@ def is_kind(kind: object) -> bool:
         return True
     if name in FORMS:
         return time_cells.is_format(name, how)
-    return _is_unit(how) if name in ("integer", "number") else name == "boolean" and _words(kind) is not None
+    if name == "boolean":
+        return _words(kind) is not None
+    short = name in ("integer", "number") and 0 < len(how) <= LONGEST_UNIT and how == how.strip()  # no part of a number
+    return short and how.isprintable() and is_unicode(how) and not any(s.isdigit() or s in "+-.,'’_" for s in how)
 
 
 def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -126,12 +129,6 @@ def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     words = [word.strip().lower() for word in kind.partition(":")[2].split("/")]
     two = len(words) == 2 and all(map(is_unicode, words)) and "" not in words and words[0] != words[1]
     return ((words[0],), (words[1],)) if two else None
-
-
-def _is_unit(unit: str) -> bool:
-    """Whether this may stand before or after a number: a short text that is no part of a number."""
-    short = 0 < len(unit) <= LONGEST_UNIT and unit == unit.strip() and unit.isprintable()
-    return short and is_unicode(unit) and not any(sign.isdigit() or sign in "+-.,'’_" for sign in unit)
 
 
 def base(kind: str) -> str:
@@ -209,7 +206,7 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
     return pc.replace_with_mask(plain, others, pc.fill_null(matched, false()))
 
 
-def held(found: Any) -> Any:
+def filled_cells(found: Any) -> Any:
     """Which cells are filled, as far as inference knows."""
     import pyarrow.compute as pc
 
@@ -217,18 +214,18 @@ def held(found: Any) -> Any:
     return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, listed(*GAPS))))
 
 
-def any_held(found: Any) -> bool:
+def any_filled(found: Any) -> bool:
     """Whether a cell is filled, as far as inference knows. If so, one of the first ones most likely is."""
     import pyarrow.compute as pc
 
-    return any(pc.any(held(part)).as_py() for part in (found.slice(0, FEW), found))
+    return any(pc.any(filled_cells(part)).as_py() for part in (found.slice(0, FEW), found))
 
 
 def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
     """How many filled cells are not of a kind, or of "text" are filled; `values` are the cells cast to it, if known."""
     import pyarrow.compute as pc
 
-    some = held(found)
+    some = filled_cells(found)
     if kind == "boolean":  # undeclared, 0 and 1 are numbers, and yes and no are texts
         lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
         some = pc.and_(some, pc.invert(pc.is_in(lower, listed("true", "false"))))
@@ -237,7 +234,7 @@ def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
     return int(pc.sum(some).as_py() or 0)
 
 
-def fitted(found: Any, kind: str, form: Numbers) -> Any | None:
+def cast_if_fitting(found: Any, kind: str, form: Numbers) -> Any | None:
     """Texts as values of a kind; None if a filled cell is not of it, which the first cells usually show."""
     if misfits(found.slice(0, FEW), kind, form):
         return None
@@ -269,7 +266,7 @@ def _ends(cells: Any) -> NDArray[np.int32]:
     return np.frombuffer(ends, np.int32, len(cells) + 1, 4 * cells.offset)
 
 
-def _written(cells: Any, ends: NDArray[np.int32]) -> NDArray[np.uint8]:
+def _cell_bytes(cells: Any, ends: NDArray[np.int32]) -> NDArray[np.uint8]:
     """The bytes of all cells."""
     start, end = int(ends[0]), int(ends[-1])
     return np.frombuffer(cells.buffers()[2], np.uint8, end - start, start)
@@ -283,7 +280,7 @@ def without_empty(cells: Any, broken: str) -> Any | None:
         return None
     ends = _ends(cells)
     filled = ends[1:] > ends[:-1]
-    if not filled.any() or (_written(cells, ends) == broken.encode()[0]).any():
+    if not filled.any() or (_cell_bytes(cells, ends) == broken.encode()[0]).any():
         return None
     there = None if filled.all() else pa.py_buffer(np.packbits(filled, bitorder="little"))
     return pa.StringArray.from_buffers(len(cells), pa.py_buffer(ends), cells.buffers()[2], there)
@@ -300,11 +297,14 @@ def at_once(cells: Any, kind: str) -> Any | None:
     if not isinstance(cells, pa.StringArray) or cells.null_count == len(cells):
         return None
     ends = _ends(cells)
-    written, filled = _written(cells, ends), ends[1:] > ends[:-1]
+    written, filled = _cell_bytes(cells, ends), ends[1:] > ends[:-1]
     if kind == "integer":
         signs = np.flatnonzero(written - np.uint8(ZERO) > 9)
         plain = filled.all() if not cells.null_count else np.array_equal(filled, present(cells))
-        plain = plain and (not signs.size or _are_minus(written, ends, signs))
+        if plain and signs.size:  # each must be a minus that begins a longer cell
+            begins = np.zeros(written.size + 1, bool)
+            begins[ends - ends[0]] = True
+            plain = (written[signs] == MINUS).all() and begins[signs].all() and not begins[signs + 1].any()
     else:
         letters = written[written - np.uint8(PLUS) > NINE - PLUS]
         plain = filled.any() and (letters | 0x20 == EXPONENT).all()
@@ -312,10 +312,3 @@ def at_once(cells: Any, kind: str) -> Any | None:
         return cells.cast(pa.int64() if kind == "integer" else pa.float64()) if plain else None
     except pa.ArrowInvalid:
         return None
-
-
-def _are_minus(written: NDArray[np.uint8], ends: NDArray[np.int32], signs: NDArray[np.intp]) -> bool:
-    """Whether each of these bytes, which are all that are not digits, is a minus that begins a longer cell."""
-    begins = np.zeros(written.size + 1, bool)
-    begins[ends - ends[0]] = True
-    return bool((written[signs] == MINUS).all() and begins[signs].all() and not begins[signs + 1].any())

@@ -21,7 +21,7 @@ from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import AMBIGUOUS, FORMATS
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import NEAR, FileOptions, hint, local, text_layout
+from uptack.table.engine.files import NEAR, FileOptions, hint, local_files, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import guarded
 
@@ -128,7 +128,7 @@ def _looked(path: str, options: FileOptions) -> Look:
 
 def _encoding(path: str, options: FileOptions) -> str:
     """What the bytes seem to be: what a mark says, UTF-16 where every other byte is null, else what decodes them."""
-    name = local(path, (".csv", ".tsv"))[0]
+    name = local_files(path, "csv")[0]
     if (marked := recoding.found(name, None, options.header is not False)) != "utf-8":
         return marked
     with recoding.unpacked(name) as file:
@@ -205,7 +205,7 @@ def _numbered(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
 
 def _lines(path: str, encoding: str) -> list[str]:
     """The first lines of a file, all of them whole."""
-    with recoding.opened(local(path, (".csv", ".tsv"))[0], encoding) as file:
+    with recoding.opened(local_files(path, "csv")[0], encoding) as file:
         start = bytes(file.read(SAMPLE))
     lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
     return lines[:-1] if len(start) == SAMPLE else lines
@@ -242,7 +242,7 @@ def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Num
     held = np.zeros(len(made.names), np.int64)
     for batch in rules.batches(paths, made):
         for place, texts in enumerate(batch):
-            some = cells.held(texts)
+            some = cells.filled_cells(texts)
             held[place] += pc.sum(some).as_py() or 0
             bare = pc.replace_substring_regex(pc.ascii_trim_whitespace(texts), SIGN_AROUND, r"\1")
             for number, form in enumerate(forms):
@@ -275,7 +275,7 @@ class _Seen:
         """Some more cells."""
         import pyarrow.compute as pc
 
-        some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
+        some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
         self.rows += len(texts)
         self.filled += pc.sum(some).as_py() or 0
         for kind in self.misfits:

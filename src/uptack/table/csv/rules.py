@@ -116,7 +116,7 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
     with recoding.opened(path, made.encoding) as file:
         start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "ignore")  # the last character may be cut
     start, stated, above = _preamble(start, made)
-    sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _shown_delimiter(start))
+    sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _header_delimiter(start))
     found, lines = _first(start, sign)
     must = "a CSV file with a header"
     if not any(found):
@@ -154,7 +154,7 @@ def _has_numbers(header: Sequence[str], number: str) -> bool:
     return sum(re.search(number, word) is not None for word in words) > 1
 
 
-def _shown_delimiter(text: str) -> str:
+def _header_delimiter(text: str) -> str:
     """The delimiter that splits the header into most cells; a blank between names in quotes, as R writes them."""
     sign = max(DELIMITERS, key=lambda one: len(_first(text, one)[0]))
     blanks = len(_first(text, sign)[0]) == 1 and re.match(r'"[^"]*"(?: "[^"]*")+ *(?:[\r\n]|$)', text)
@@ -273,7 +273,7 @@ def unread(
         while block and not _empty(path, made):
             try:
                 start, skipped = 0, list[int]()
-                for batch in _parsed(path, made, block, skipped):
+                for batch in _parse(path, made, block, skipped):
                     end = start + batch.num_rows
                     if end > done:
                         columns = batch.slice(max(done - start, 0)).columns
@@ -302,7 +302,7 @@ def _empty(path: str, made: Layout) -> bool:
     return not more and not b"".join(re.split(rb"\r\n|\r|\n", start, maxsplit=made.above)[made.above :])
 
 
-def _parsed(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
+def _parse(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
     """Record batches of texts. Rows with another number of cells are left out, and their widths are put into `skipped`,
     0 for a comment.
 
@@ -348,7 +348,9 @@ def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
     return guesses.kinds()
 
 
-def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path) -> tuple[Path, dict[str, str]]:
+def copy_rows(
+    paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path
+) -> tuple[Path, dict[str, str]]:
     """The copy, and the kinds of its columns. Kinds that are not declared are inferred while rows are copied.
 
     If later rows change a kind, all rows are read again. Only the curator who asked for the inference sees the time.
@@ -364,30 +366,27 @@ def copied(paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder:
 def _write(
     copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses, widths: RowWidths | None, label: str | None
 ) -> bool:
-    """Write the rows with the kinds that the first batch has; whether all others had them too."""
+    """Write the rows with the kinds that the first batch has; whether all others had them too.
+
+    Columns are encoded by their types: small, and sooner than by packing what was written plainly.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    found = ahead(guesses.read, unread(paths, made, widths, label=label))
-    first = next(found)
-    with pq.ParquetWriter(copy, first.schema, **_encoded(first.schema)) as file:
+    batches = ahead(guesses.read, unread(paths, made, widths, label=label))
+    first = next(batches)
+    types = {field.name: field.type for field in first.schema}
+    words = [name for name, dtype in types.items() if dtype == pa.string()]  # only they gain by a dictionary
+    deltas = {n: "DELTA_BINARY_PACKED" for n, t in types.items() if t not in (pa.string(), pa.float64(), pa.bool_())}
+    encoding = {"use_dictionary": words, "column_encoding": deltas or None}
+    with pq.ParquetWriter(copy, first.schema, compression="none", write_statistics=False, **encoding) as file:
         file.write_batch(first)
         same = True
-        for batch in found:
+        for batch in batches:
             same = same and batch.schema == first.schema
             if same:
                 file.write_batch(batch)
     return same
-
-
-def _encoded(schema: Any) -> dict[str, Any]:
-    """How columns are written, by their types: small, and sooner than by packing what was written plainly."""
-    import pyarrow as pa
-
-    words = [field.name for field in schema if field.type == pa.string()]  # only they gain by a dictionary
-    others = (pa.string(), pa.float64(), pa.bool_())
-    deltas = {field.name: "DELTA_BINARY_PACKED" for field in schema if field.type not in others}
-    plain = {"compression": "none", "write_statistics": False}
-    return plain | {"use_dictionary": words, "column_encoding": deltas or None}
 
 
 class Guesses:
@@ -418,13 +417,13 @@ class Guesses:
     def _values(self, name: str, found: Any) -> Any:
         if self._declared[name] != GUESS:
             return cells.cast(found, self._declared[name], self._form)
-        if name not in self._seen and cells.any_held(found):
+        if name not in self._seen and cells.any_filled(found):
             self._seen.add(name)
         fit: dict[str, Any] = {}
         for kind in self._possible[name]:
             if cells.base(kind) == "number" and fit.keys() & {"integer", "number"}:  # it fits, and is not chosen
                 fit[kind] = None
-            elif (values := cells.fitted(found, kind, self._form)) is not None:
+            elif (values := cells.cast_if_fitting(found, kind, self._form)) is not None:
                 fit[kind] = values
         self._possible[name] = tuple(fit)
         return found if (kind := self._guess(name)) == "text" else fit[kind]

@@ -64,7 +64,6 @@ class FileOptions(rules.Dialect):
 
 DIALECT = tuple(field.name for field in fields(rules.Dialect))
 
-
 ALLOWED = {
     "table": ("duckdb", "url"),
     "types": ("csv",),
@@ -76,12 +75,21 @@ ALLOWED = {
 """Which options are for which files."""
 
 
-def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
+def open_file(path: str | os.PathLike[str], options: FileOptions) -> Any:
     """The ibis table of a file, or of a table in a database. See `uptack.table.opening.open_table`."""
-    told = schema_of(path)
-    options = options if told is None else told.filled(options)
-    name, wanted = _name_and_table(os.fspath(path), options.table)
-    form, settings = _form(name), _settings(options.memory, options.threads)
+    schema = schema_of(path)
+    options = options if schema is None else schema.filled(options)
+    name, wanted = os.fspath(path), options.table
+    before, mark, inside = name.rpartition("::")  # an address such as [::1] has no table, nor has a name that exists
+    if wanted is None and mark and "/" not in inside and not Path(name).exists():
+        name, wanted = before, inside
+    form, settings = _form(name), dict[str, Any]()
+    if options.memory is not None:
+        if not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", str(options.memory)):
+            raise InvalidArgument("memory", "a size such as '2GB'", checks.describe(options.memory))
+        settings["memory_limit"] = options.memory
+    if options.threads is not None:
+        settings["threads"] = checks.integer("threads", options.threads, least=1)
     if not form:
         fix = "Rename a text file of cells to .csv or .tsv." if name.endswith((".txt", ".dat")) else ""
         raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name), fix)
@@ -92,21 +100,21 @@ def opened(path: str | os.PathLike[str], options: FileOptions) -> Any:
         shown = f"{name.partition('://')[0]}://…"  # the rest may hold a password
         fix = "Check that it is running, and the host, port, user, password and name of the database."
         must = "the URL of a database that can be reached"
-        return _readable(lambda: _in_database(_connected(name), wanted), must, shown, fix)
+        return _readable(lambda: _in_database(_connect(name), wanted), must, shown, fix)
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise _missing(name)
         must = "a database of DuckDB that can be opened"
         con = partial(connection.Connection, name, read_only=True, **settings)
         return _readable(lambda: _in_database(con(), wanted), must, repr(name), DATABASE)
-    found = [name] if "://" in name else local(name, _extensions(form))
+    found = [name] if "://" in name else local_files(name, form)
     if form == "csv":
-        return _csv(found, settings, options, told)
+        return _csv(found, settings, options, schema)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
     must, fix = f"{NAMED[form]} that can be read", STREAM if form == "arrow" else ""
     table = _readable(lambda: opener(connection.Connection(**settings), found), must, repr(name), fix)
-    if told is not None:
-        told.check(table.columns)
+    if schema is not None:
+        schema.check(table.columns)
     return table
 
 
@@ -121,7 +129,7 @@ def _readable(read: Callable[[], T], must: str, got: str, fix: str) -> T:
     raise InvalidArgument("data", must, got, fix)
 
 
-def _connected(url: str) -> Any:
+def _connect(url: str) -> Any:
     """The connection of ibis to a database."""
     scheme = url.partition("://")[0]
     engine = {"postgresql": "postgres"}.get(scheme, scheme)
@@ -149,8 +157,7 @@ def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
     for name in dialect:
         if name not in DIALECT:
             raise UnknownOption(name, "guess_types", f"Its options are {', '.join(DIALECT)}.")
-    paths, made = text_layout(path, FileOptions(types=rules.GUESS, **dialect))
-    return rules.guess(paths, made)
+    return rules.guess(*text_layout(path, FileOptions(types=rules.GUESS, **dialect)))
 
 
 def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
@@ -158,8 +165,8 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
     name = os.fspath(path)
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
-    found = local(name, (".csv", ".tsv"))
-    return found, rules.layout(found, options, options.types)
+    paths = local_files(name, "csv")
+    return paths, rules.layout(paths, options, options.types)
 
 
 def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
@@ -170,18 +177,18 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
     import pyarrow.compute as pc
 
     def look() -> list[str]:
-        paths, made = text_layout(path, options)
-        found = []
-        for name, texts in zip(made.names, next(rules.batches(paths[:1], made)), strict=True):
+        paths, layout = text_layout(path, options)
+        hints = []
+        for name, texts in zip(layout.names, next(rules.batches(paths[:1], layout)), strict=True):
             if name not in columns:
                 continue
-            some, bare = cells.held(texts), pc.ascii_trim_whitespace(texts)
-            number = cells.fits(bare, "number", made.numbers)
+            some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
+            number = cells.fits(bare, "number", layout.numbers)
             filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
             words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
             often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
-            found.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
-        return [one for one in found if one]
+            hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
+        return [one for one in hints if one]
 
     return guarded(look) if columns else []
 
@@ -208,17 +215,12 @@ def schema_of(data: Any) -> Schema | None:
     """The schema of a file, or of all files of a folder or pattern; None if there is none."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)) or _form(name) not in FILES:
         return None
-    inner = schemas.shared(_matches(name, _extensions(_form(name))))
+    inner = schemas.shared(_matches(name, _form(name)))
     outer = schemas.beside(name) if Path(name).is_dir() else None
     if inner is not None and outer is not None:
         fix = "One lies beside the folder and others inside of it. Remove one of the two."
         raise InvalidArgument("schema", "one for all files of a folder", "several", fix)
     return inner or outer
-
-
-def _extensions(form: str) -> tuple[str, ...]:
-    """The extensions of a format."""
-    return tuple(end for end, kind in FORMATS.items() if kind == form)
 
 
 def is_text(data: object) -> bool:
@@ -227,14 +229,15 @@ def is_text(data: object) -> bool:
 
 
 def _form(name: str) -> str:
-    return FORMATS.get(_extension(name), "url" if "://" in name else "")
+    """The format of a file by its last extension, without that of a compression; "url" for what is elsewhere."""
+    return FORMATS.get(Path(recoding.bare(name)).suffix.lower(), "url" if "://" in name else "")
 
 
-def local(name: str, extensions: Sequence[str] = ()) -> list[str]:
+def local_files(name: str, form: str) -> list[str]:
     """The files of a name: see `_matches`."""
-    if not (found := _matches(name, extensions)):
+    if not (paths := _matches(name, form)):
         raise _missing(name)
-    return found
+    return paths
 
 
 def _missing(name: str) -> InvalidArgument:
@@ -244,36 +247,18 @@ def _missing(name: str) -> InvalidArgument:
     return InvalidArgument("data", "a file that exists", repr(name), checks.did_you_mean(place.name, beside))
 
 
-def _matches(name: str, extensions: Sequence[str]) -> list[str]:
-    """A name that exists is that file, whatever its characters. Else *, ? and [ make a pattern."""
+def _matches(name: str, form: str) -> list[str]:
+    """A name that exists is that file, whatever its characters. Else *, ? and [ make a pattern. Of a folder, the files
+    of this format in it.
+    """
     place = Path(name)
-    if place.is_dir() and extensions:
-        listed = [str(inside) for inside in place.rglob("*") if _extension(inside.name) in extensions]
+    if place.is_dir():
+        listed = [str(inside) for inside in place.rglob("*") if _form(inside.name) == form]
     elif place.exists():
         return [name]
     else:
         listed = glob.glob(name, recursive=True) if glob.has_magic(name) else []
     return sorted(inside for inside in listed if Path(inside).is_file())
-
-
-def _name_and_table(path: str, table: str | None) -> tuple[str, str | None]:
-    """The file and the table of "file::table". An address such as [::1] has no table, nor has a name that exists."""
-    name, mark, inside = path.rpartition("::")
-    whole = table is not None or not mark or "/" in inside or Path(path).exists()
-    return (path, table) if whole else (name, inside)
-
-
-def _settings(memory: str | None, threads: int | None) -> dict[str, Any]:
-    """The limits that DuckDB keeps to."""
-    if memory is not None and not re.fullmatch(r"\d+(\.\d+)? ?[KMGT]i?B", str(memory)):
-        raise InvalidArgument("memory", "a size such as '2GB'", checks.describe(memory))
-    limits = {} if memory is None else {"memory_limit": memory}
-    return limits if threads is None else {**limits, "threads": checks.integer("threads", threads, least=1)}
-
-
-def _extension(name: str) -> str:
-    """The last extension, without that of a compression."""
-    return Path(recoding.bare(name)).suffix.lower()
 
 
 def _in_database(con: Any, table: str | None) -> Any:
@@ -292,18 +277,18 @@ def _in_database(con: Any, table: str | None) -> Any:
     return con.table(known(table, dict.fromkeys(names, "other"), what="table"))
 
 
-def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, told: Schema | None) -> Any:
+def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, schema: Schema | None) -> Any:
     """A copy of the rows with their declared kinds: see `uptack.table.csv.rules`."""
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
     types = options.types
-    made = rules.layout(names, options, types)
-    if told is not None:
-        told.check(made.names)
+    layout = rules.layout(names, options, types)
+    if schema is not None:
+        schema.check(layout.names)
         types = {} if types is None else types  # columns of which it says nothing are texts
-    kinds = rules.declared(types, made)
+    kinds = rules.declared(types, layout)
     con = connection.Connection(**settings)
-    copy, kinds = rules.copied(names, made, kinds, connection.folder(con))
+    copy, kinds = rules.copy_rows(names, layout, kinds, connection.folder(con))
     state(con).csv_kinds = dict(kinds)
     state(con).durations = frozenset(name for name, kind in kinds.items() if cells.base(kind) == DURATION)
     return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")
@@ -327,22 +312,16 @@ def _same_schemas(con: Any, files: str) -> None:
     for file, *column in con.con.execute(f"SELECT {wanted} FROM parquet_schema({files})").fetchall():
         columns.setdefault(file, []).append(tuple(map(str, column)))
     first = next(iter(columns), "")
-    for file, found in columns.items():
-        if sorted(found[1:]) != sorted(columns[first][1:]):  # the first element is the root, whose name is the writer's
+    for file, (_root, *elements) in columns.items():
+        if sorted(elements) != sorted(columns[first][1:]):
             raise _differing(file, first)
-        names = _outer(found[1:])
+        names, inside = list[str](), 0  # columns inside of a column follow it
+        for name, *_, parts in elements:
+            if not inside:
+                names.append(name)
+            inside = max(inside - 1, 0) + (int(parts) if parts.isdecimal() else 0)
         if len(set(names)) < len(names):
             raise InvalidArgument("data", "a file whose columns have different names", "two columns of the same name")
-
-
-def _outer(found: Sequence[tuple[Any, ...]]) -> list[str]:
-    """The names of columns, without those inside of columns, which follow them."""
-    names, inside = [], 0
-    for name, *_, parts in found:
-        if not inside:
-            names.append(name)
-        inside = max(inside - 1, 0) + (int(parts) if parts.isdecimal() else 0)
-    return names
 
 
 def _differing(file: str, first: str) -> InvalidArgument:

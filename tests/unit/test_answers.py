@@ -18,7 +18,7 @@ from uptack.account import Account, Outcome
 from uptack.cli import main
 from uptack.discrete import Histogram, Margins, SparseHistogram
 from uptack.display import FigureTable
-from uptack.display.tabular import columns, to_pandas, to_polars
+from uptack.display.tabular import columns, data_frame
 from uptack.grouping import Groups
 from uptack.kernels import DensityCurve
 from uptack.mechanisms.matrix_laplace import TraceNoise
@@ -196,13 +196,13 @@ def test_data_frames_have_the_values_exactly():
 
 def test_mixed_types_become_labels_and_no_value_is_lost():
     records = [{"group": name, "value": v} for name, v in [(1, 1), ("1", 2**70), (None, None), ((2, "b"), 0.5)]]
-    for frame in (to_pandas(records), to_polars(records)):
+    for frame in (data_frame(records, "pandas"), data_frame(records, "polars")):
         assert list(frame["group"])[:2] == ["1", "1"]
         assert list(frame["group"])[3] == "(2, b)"
         assert list(frame["value"])[:2] == [1.0, float(2**70)]
-    assert to_polars([{"value": None, "note": "x"}])["value"].dtype == pl.Float64
-    assert to_pandas([{"value": None, "note": "x"}])["value"].dtype == np.float64
-    assert isinstance(to_pandas([]), pd.DataFrame)
+    assert data_frame([{"value": None, "note": "x"}], "polars")["value"].dtype == pl.Float64
+    assert data_frame([{"value": None, "note": "x"}], "pandas")["value"].dtype == np.float64
+    assert isinstance(data_frame([], "pandas"), pd.DataFrame)
 
 
 def test_missing_libraries_are_named(monkeypatch):

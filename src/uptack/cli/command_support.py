@@ -1,13 +1,14 @@
-"""What the commands share: options, opening a table, standard input, printing a result, and exit codes."""
+"""What the commands share: types of values, options, opening a table, standard input, results, and exit codes."""
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,10 +17,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import numpy as np
 
-from uptack.cli.command_values import EXACT, MISSING, pairs, stacked
 from uptack.display.numbers import number, plain, words
 from uptack.display.tabular import aligned
 from uptack.errors import InvalidArgument
+from uptack.exact import read
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -30,7 +31,7 @@ from uptack.session import open as open_session
 from uptack.session.requests import Made
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
-from uptack.wire.text_values import condition
+from uptack.wire.text_values import MISSING_WORDS, condition, edge, missing, span, step
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -50,7 +51,10 @@ def standard_input(stream: BinaryIO) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="uptack-") as folder, tempfile.TemporaryFile(dir=folder) as unnamed:
         path = Path(folder) / "stdin.csv"
         link = HANDLES / str(unnamed.fileno())
-        if _opens(link, unnamed.fileno()):
+        same = False
+        with suppress(OSError):
+            same = os.path.samestat(link.stat(), os.fstat(unnamed.fileno()))
+        if same:
             path.symlink_to(link)
             shutil.copyfileobj(stream, unnamed)
             unnamed.flush()
@@ -60,14 +64,6 @@ def standard_input(stream: BinaryIO) -> Iterator[Path]:
         yield path
 
 
-def _opens(link: Path, handle: int) -> bool:
-    """Whether the link opens this file."""
-    try:
-        return os.path.samestat(link.stat(), os.fstat(handle))
-    except OSError:
-        return False
-
-
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
 """Signals to stop the command that have arrived. An engine may turn one into an error of its own."""
@@ -75,6 +71,58 @@ LISTED = 30
 """Up to this many inferred types are listed as options."""
 
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
+
+
+# -------------------------------------------------------------------------------------------------- values and options
+
+
+class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A value that `parse` reads from a text; a ValueError says that it is none."""
+
+    def __init__(self, name: str, parse: Callable[[Any], Any], problem: str = "is not a number") -> None:
+        self.name, self._parse, self._problem = name, parse, problem
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The value of a text."""
+        try:
+            return self._parse(value)
+        except ValueError:
+            self.fail(f"{value!r} {self._problem}", param, ctx)
+
+
+EXACT = TextValue("number", read)
+"""An exact number: 0.1 is one tenth."""
+STEP = TextValue("number|day|hour|...", step)
+"""A number, or a duration, which the function parses: its name such as day, or hours, minutes and seconds."""
+EDGE = TextValue("number|date", edge)
+"""A number, or a date or time as ISO 8601 writes it, which the function parses."""
+RANGE = TextValue("LOW:HIGH", span, "is not LOW:HIGH, such as 0:120")
+"""Two numbers. The function checks their order."""
+MISSING = TextValue("drop|error|low|high|NUMBER", missing, f"is not one of {', '.join(MISSING_WORDS)}, nor a number")
+"""What to do with missing values."""
+
+
+def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
+    """A callback for repeated options of the form NAME=SOMETHING."""
+
+    def callback(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
+        parsed = {}
+        for value in values:
+            name, equals, text = value.rpartition("=")
+            try:
+                parsed[name] = read(text)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise click.BadParameter(f"{value!r} is not of the form NAME={example}", ctx, param)
+        return parsed
+
+    return callback
+
+
+def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Several decorators as one, in the given order."""
+    return lambda f: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), f)
 
 
 epsilon = click.option("--epsilon", "-e", type=EXACT, required=True, help="The privacy budget, such as 0.5.")
@@ -148,7 +196,7 @@ def open_source(path: str, options: dict[str, Any]) -> Iterator[Session]:
         split_missing_words(data, own)
         with steps(f"opening {'standard input' if path == '-' else Path(path).name}", 1):
             session = _session(data, own)
-        _show_inferred(session, data, own)
+        _say_inferred(session, data, own)
         for text in own["where"]:
             session = session.where(condition(session, text, "--where"))
         yield session
@@ -208,7 +256,7 @@ def _types(data: str | Path, own: dict[str, Any]) -> dict[str, str] | None:
     return {**dict.fromkeys(names, GUESS), **stated}
 
 
-def _show_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> None:
+def _say_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> None:
     """Print the inferred types, as the options that would declare them, and hints for the curator."""
     kinds = session.inferred
     if not kinds:
@@ -255,14 +303,12 @@ def release(
         if finish is not None and isinstance(result, Release):
             shown = finish(result.value)
             result = result if shown is result.value else replace(result, value=shown, noise=None)
-    say(json_text(as_dict(result)) if json_wanted else as_text(result))
+    if json_wanted:
+        ends, _ = result.interval_at_hand() if result else (None, "")
+        say(json_text(result.to_dict() | ({} if ends is None else {"interval": [plain(end) for end in ends]})))
+    else:
+        say(as_text(result))
     return ANSWER if result else NO_REPLY
-
-
-def as_dict(result: Made) -> dict[str, Any]:
-    """A result as plain values, with its 95% interval if it has one."""
-    ends, _ = result.interval_at_hand()
-    return {**result.to_dict(), **({} if ends is None else {"interval": [plain(end) for end in ends]})}
 
 
 def as_text(result: Made) -> str:

@@ -23,6 +23,7 @@ from uptack.cli.command_support import (
     ADJACENCIES,
     ANSWER,
     BROKEN,
+    EXACT,
     INTERRUPTED,
     MISUSE,
     SIGNALS,
@@ -30,7 +31,6 @@ from uptack.cli.command_support import (
     open_ledger,
     say,
 )
-from uptack.cli.command_values import EXACT
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import json_text, lines
 from uptack.privacy import Adjacency, Privacy
@@ -161,32 +161,33 @@ Examples:
 @click.option("--epsilon", type=EXACT, help="Compare with this ε.")
 def explain(path: Path, epsilon: Any) -> int:
     """The guarantee of a report in words. It reads no data and spends nothing."""
-    whose, spent = _read(path)
-    say("\n".join(part for part in (whose, promise(spent), _tested(spent)) if part))
+    whose, spent = _report_privacy(path)
+    say("\n".join(part for part in (whose, promise(spent), _test_power(spent)) if part))
     if epsilon is not None:
         other = Privacy(epsilon, spent.exact_delta, spent.adjacency)
-        say("\n".join(["", promise(other), _tested(other)]))
+        say("\n".join(["", promise(other), _test_power(other)]))
     return ANSWER
 
 
 explain.section = START  # type: ignore[attr-defined]
 
 
-def _tested(privacy: Privacy) -> str:
+def _test_power(privacy: Privacy) -> str:
+    """What an attacker who tests a row can find out, in words."""
     text = privacy.explain().replace("\n", " ").partition(": ")[2]
     return text[:1].upper() + text[1:]
 
 
-def _read(path: Path) -> tuple[str, Privacy]:
+def _report_privacy(path: Path) -> tuple[str, Privacy]:
     """Whose privacy a report protects, and what it spent."""
     must = "a report saved by `uptack report -o report.json`"
     try:
         if path.stat().st_size > LARGEST_REPORT:
             raise ValueError
-        held = json.loads(path.read_text("utf-8"))
-        spent = held["privacy"]["spent"]
+        report = json.loads(path.read_text("utf-8"))
+        spent = report["privacy"]["spent"]
         relation = Adjacency(spent["adjacency"], spent["rows_per_person"], tuple(spent.get("person", ())))
-        return lines(str(held["whose"])), Privacy(spent["epsilon"], spent["delta"], relation)
+        return lines(str(report["whose"])), Privacy(spent["epsilon"], spent["delta"], relation)
     except (OSError, ValueError, KeyError, TypeError, RecursionError, UptackError):
         raise InvalidArgument("REPORT.JSON", must, repr(str(path))) from None
 
@@ -238,9 +239,9 @@ def show(place: str, dataset: str, as_json: bool) -> int:
 @DATASET
 def verify(place: str, dataset: str) -> int:
     """Check that no entry was changed or removed."""
-    found = open_ledger(place, dataset=dataset).verify()
-    say(str(found))
-    return ANSWER if found else BROKEN
+    verification = open_ledger(place, dataset=dataset).verify()
+    say(str(verification))
+    return ANSWER if verification else BROKEN
 
 
 @cli.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
@@ -317,11 +318,8 @@ def _catch_signals() -> None:
         SIGNALS.append(signum)
         raise KeyboardInterrupt if signum == signal.SIGINT else SystemExit(128 + signum)
 
-    def unraisable(error: Any) -> None:
-        if not SIGNALS:  # else it is the signal, which came where nothing can be raised
-            sys.__unraisablehook__(error)
-
-    sys.unraisablehook = unraisable
+    # after a signal, what can't be raised is the signal itself
+    sys.unraisablehook = lambda error: None if SIGNALS else sys.__unraisablehook__(error)
     signal.signal(signal.SIGINT, stop)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

@@ -58,16 +58,17 @@ def in_options(error: Exception) -> str:
     text = re.sub(r"^x must be ", "the column must be ", str(error))
     if isinstance(error, InvalidArgument) and error.name in FLAGS and text.startswith(f"{error.name} must be "):
         text = FLAGS[error.name] + text.removeprefix(error.name)
-    return GIVEN.sub(_written, BOTH.sub(r"\1", text))
+    return GIVEN.sub(_command_line, BOTH.sub(r"\1", text))
 
 
-def _written(found: re.Match[str]) -> str:
-    name, value = found.groups()
+def _command_line(option: re.Match[str]) -> str:
+    """An option of Python as the command line writes it."""
+    name, value = option.groups()
     if name not in FLAGS or not value:
-        return FLAGS.get(name, found[0])
+        return FLAGS.get(name, option[0])
     try:
         read = ast.literal_eval(value)
     except (ValueError, SyntaxError):
-        return found[0]
+        return option[0]
     words = [value] if isinstance(read, int | float) else read if isinstance(read, list | tuple) else [read]
     return " ".join(f"{FLAGS[name]} {pasted(str(word))}" for word in words)

@@ -7,8 +7,18 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import as_json, delta, epsilon, release, session_options
-from uptack.cli.command_values import EDGE, EXACT, RANGE, STEP, stacked
+from uptack.cli.command_support import (
+    EDGE,
+    EXACT,
+    RANGE,
+    STEP,
+    as_json,
+    delta,
+    epsilon,
+    release,
+    session_options,
+    stacked,
+)
 from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared, in_tables
@@ -70,11 +80,11 @@ def _columns(declaration: Declaration) -> Callable[[Any], Any]:
 def command(declaration: Declaration) -> click.Command:
     """The command of a release function: `uptack NAME TABLE COLUMN ... --epsilon ...`."""
     name = (declaration.also or declaration.name).replace("_", "-")
-    options = [line for option in declaration.options if (line := command_option(option)) is not None]
+    options = [decorator for option in declaration.options if (decorator := command_option(option)) is not None]
 
     def run(path: str, columns: Any, target: str | None = None, **options: Any) -> int:
         names = (columns,) if isinstance(columns, str) else tuple(columns or ())
-        return release(path, options, _request(declaration, target), *names, finish=_drawn)
+        return release(path, options, _request(declaration, target), *names, finish=_curve)
 
     own = [option for option in declaration.options if option.positional and option.required]
     example = {"numbers": "0.25 0.75", "number": "0.1"}
@@ -89,9 +99,9 @@ def command(declaration: Declaration) -> click.Command:
         as_json,
         session_options,
     )
-    made: click.Command = decorate(run)
-    made.section = declaration.section  # type: ignore[attr-defined]
-    return made
+    release_command: click.Command = decorate(run)
+    release_command.section = declaration.section  # type: ignore[attr-defined]
+    return release_command
 
 
 def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
@@ -109,12 +119,10 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
             named = (response, *session.predictors(response))
         for option in declaration.options:
             if option.form == "keys" and option.name in options:
-                named_columns = Request(declaration.name, *named, **options).columns  # a formula names them
-                columns = (
-                    named_columns[-1:] if option.name in GROUPING else named_columns[:1]
-                )  # the labels, where there are any
-                columns = tuple(given.get("by") or columns) if option.name in GROUPING else columns
-                options[option.name] = [keys(session, columns, text) for text in options[option.name]]
+                columns = Request(declaration.name, *named, **options).columns  # a formula names them
+                groups = tuple(given.get("by") or columns[-1:])  # the labels, where there are any
+                about = groups if option.name in GROUPING else columns[:1]
+                options[option.name] = [keys(session, about, text) for text in options[option.name]]
             if option.form == "levels" and option.name in options:
                 options[option.name] = levels(session, options[option.name], "--levels")
             if option.form == "words" and option.name in options:
@@ -127,7 +135,7 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
     return request
 
 
-def _drawn(value: Any) -> Any:
+def _curve(value: Any) -> Any:
     """A released function as points of a curve; other values unchanged."""
     if hasattr(value, "on_grid"):
         return value.on_grid().density()

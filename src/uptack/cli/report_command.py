@@ -12,15 +12,17 @@ import click
 from uptack.cli.command_support import (
     ANSWER,
     BROKEN,
+    EXACT,
     NO_REPLY,
     SIGNALS,
     as_json,
     epsilon,
     open_source,
+    pairs,
     say,
     session_options,
+    stacked,
 )
-from uptack.cli.command_values import EXACT, pairs, stacked
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
@@ -106,7 +108,9 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
             planned = report_plan(session, options["epsilon"], options["delta"], **choices)
         return _show_plan(planned, json_wanted)
     with ExitStack() as held:
-        places = [held.enter_context(Output(output)) for output in _distinct(outputs)]
+        if len({os.path.realpath(output) for output in outputs}) < len(outputs):  # they would overwrite each other
+            raise InvalidArgument("output", "different files", "the same file twice")
+        places = [held.enter_context(Output(output)) for output in outputs]
         session = held.enter_context(open_source(path, options))
         usual = "standard input" if path == "-" else Path(path).name
         masthead["title"] = masthead["title"] or session.schema.title or usual
@@ -117,7 +121,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
             try:
                 place.write(made)
             except Exception as error:
-                return _rescued(place, made, error)
+                return _rescue(place, made, error)
     files = ", ".join(str(place.path) for place in places)
     say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nFull report: {files}")
     if show:
@@ -127,14 +131,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
 
 
-def _distinct(outputs: tuple[str, ...]) -> list[str]:
-    """The files, each once: two reports in one file would overwrite each other."""
-    if len({os.path.realpath(output) for output in outputs}) < len(outputs):
-        raise InvalidArgument("output", "different files", "the same file twice")
-    return list(outputs)
-
-
-def _rescued(place: Output, made: Profile, error: Exception) -> int:
+def _rescue(place: Output, made: Profile, error: Exception) -> int:
     """Print a paid report that could not be written, all of it, and save it elsewhere."""
     say(to_json(made))
     try:

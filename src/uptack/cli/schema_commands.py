@@ -13,6 +13,7 @@ import click
 from uptack.cli.command_support import (
     ADJACENCIES,
     ANSWER,
+    EXACT,
     as_json,
     dialect_options,
     file_options,
@@ -21,8 +22,8 @@ from uptack.cli.command_support import (
     say,
     session_options,
     split_missing_words,
+    stacked,
 )
-from uptack.cli.command_values import EXACT, stacked
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import json_text, label, pasted
@@ -75,7 +76,7 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
         shown, lines = session.to_dict(), [session.describe().replace(INFERRED, INFERRED.replace("types=", "--type"))]
         if curator:
             shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}
-            lines += ["", WARNING, *look_lines(seen), *_lines(session, ids)]
+            lines += ["", WARNING, *look_lines(seen), *_id_lines(session, ids)]
         say(json_text(shown) if json_wanted else "\n".join(lines))
         if write:
             save_schema(path, propose_schema(session, seen, ids, **declared))
@@ -141,41 +142,41 @@ def look_lines(seen: Look | None) -> list[str]:
     """The result of inspecting a CSV file, as lines."""
     if seen is None:
         return []
-    how = ", ".join(f"{key} {_shown(value)}" for key, value in seen.dialect.items() if value not in ("", []))
+    how = ", ".join(f"{key} {_option_text(value)}" for key, value in seen.dialect.items() if value not in ("", []))
     lines = [f"  the file: {how}"]
     if seen.odd:
         lines.append(f"  {seen.odd:,} of {seen.rows:,} rows have too few or too many cells, and are read as missing")
     if len(seen.columns) == 1:
         lines.append("  there is one column. If another character separates cells, pass --delimiter")
-    lines += [f"  {label(column.name)}: {_column(column)}" for column in seen.columns]
+    lines += [f"  {label(column.name)}: {_column_text(column)}" for column in seen.columns]
     return [*lines, *(f"  {column.hint}" for column in seen.columns if column.hint)]
 
 
-def _column(column: ColumnLook) -> str:
+def _column_text(column: ColumnLook) -> str:
     step = "" if column.granularity is None else f", multiples of {float(column.granularity):g}"
     others = f" ({', '.join(map(label, column.words))})" if column.words else ""
     wrong = f"; {column.misfits:,} of {column.filled:,} cells are not, and become missing values{others}"
     return f"{column.kind}{step}{wrong if column.misfits else ''}"
 
 
-def _shown(value: Any) -> str:
+def _option_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return " ".join(map(label, value)) if isinstance(value, list) else repr(value)
 
 
-def _lines(session: Session, found: list[Repeats]) -> list[str]:
+def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
     """Lines about columns that may be ids."""
     ids, lines = session.adjacency.person, list[str]()
-    for line in found:
+    for line in repeated:
         names = " and ".join(map(label, line.names))
         most = f"{line.most:,} row{'' if line.most == 1 else 's'}"
         many = f"{line.values:,} values in {line.rows:,} rows, at most {most} per value"
         without_id = f"; {line.missing:,} rows without an id are left out" if line.missing else ""
         lines.append(f"  {names}: {many}{without_id}")
-    if not found:
+    if not repeated:
         lines.append("  no column looks like ids of people")
-    several = [line for line in found if line.most > 1]
+    several = [line for line in repeated if line.most > 1]
     if not ids and several:
         best = next((line for line in several if like_people(line)), several[0])
         lines.append("If one of these columns identifies people, they are only protected with an option such as:")
@@ -294,14 +295,29 @@ class _Questions:
 
     def kinds(self, schema: Schema) -> Schema:
         """The types of the columns."""
+
+        def kind_of(text: str) -> str:
+            if not cells.is_kind(text):
+                raise InvalidArgument("kind", f"one of {', '.join((*cells.TYPES, *cells.EXAMPLES))}", repr(text))
+            return text
+
+        def step_of(text: str) -> Fraction | None:
+            try:
+                step = read(text) if text else None
+            except ValueError:
+                step = Fraction(0)
+            if step is not None and not step > 0:
+                raise InvalidArgument("granularity", "a positive number", repr(text))
+            return step
+
         if not schema.kinds or self.sure("Are these types right?"):
             return schema
         columns = dict(schema.columns)
         for name, column in columns.items():
-            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", column.kind or "text", _kind)
+            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", column.kind or "text", kind_of)
             numeric = kind in ("integer", "number")
             usual = "" if column.granularity is None else f"{float(column.granularity):g}"
-            step = self._until("  values are multiples of (empty: unknown)", usual, _step) if numeric else None
+            step = self._until("  values are multiples of (empty: unknown)", usual, step_of) if numeric else None
             columns[name] = replace(column, kind=kind, granularity=step)
         return replace(schema, columns=columns)
 
@@ -328,19 +344,3 @@ class _Questions:
                 if self.yes:
                     raise
                 say(str(error), err=True)
-
-
-def _kind(text: str) -> str:
-    if not cells.is_kind(text):
-        raise InvalidArgument("kind", f"one of {', '.join((*cells.TYPES, *cells.EXAMPLES))}", repr(text))
-    return text
-
-
-def _step(text: str) -> Fraction | None:
-    try:
-        step = read(text) if text else None
-    except ValueError:
-        step = Fraction(0)
-    if step is not None and not step > 0:
-        raise InvalidArgument("granularity", "a positive number", repr(text))
-    return step

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import ADJACENCIES, ANSWER, dialect_options, file_options, say
-from uptack.cli.command_values import EXACT, stacked
+from uptack.cli.command_support import ADJACENCIES, ANSWER, EXACT, dialect_options, file_options, say, stacked
 from uptack.errors import InvalidArgument, UptackError
 
 

@@ -10,6 +10,7 @@ import click
 
 from uptack.cli.command_support import (
     ANSWER,
+    EXACT,
     NO_REPLY,
     as_json,
     as_text,
@@ -17,8 +18,8 @@ from uptack.cli.command_support import (
     open_source,
     say,
     session_options,
+    stacked,
 )
-from uptack.cli.command_values import EXACT, stacked
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
 from uptack.progress import steps

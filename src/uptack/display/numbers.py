@@ -51,29 +51,29 @@ def number(value: Any, scale: float = 0.0, end: str = "") -> str:
         step, part = (60 * SECOND, "minutes") if scale > 2 * DAY else (SECOND, "seconds")
         return outward(value, step, end).isoformat(" ", part)
     if isinstance(value, date | timedelta):
-        return words(outward(value, shown_step(value), end) if isinstance(value, timedelta) else value)
+        return words(outward(value, _duration_step(value), end) if isinstance(value, timedelta) else value)
     value = 0.0 if abs(value) < scale * 1e-6 else float(value)
     if not math.isfinite(value):
         return str(value)
     mark = "," if abs(value) >= 1e4 else ""
     if value.is_integer() and abs(value) < 1e12:
         return f"{int(value):{mark}}"
-    if _far(abs(value), scale if math.isfinite(scale) else 0.0):
-        return _four(value, end)
+    if _needs_exponent(abs(value), scale if math.isfinite(scale) else 0.0):
+        return _with_exponent(value, end)
     digits = 3 - math.floor(math.log10(abs(value)))
     if 0 < scale < math.inf:
         digits = min(max(digits, 2 - math.floor(math.log10(scale))), 15 + digits)
-    text = f"{_rounded(value, digits, end):{mark}.{max(digits, 0)}f}"
+    text = f"{_round(value, digits, end):{mark}.{max(digits, 0)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _far(size: float, scale: float) -> bool:
+def _needs_exponent(size: float, scale: float) -> bool:
     """Whether a number is written with a power of ten: four digits are then enough to tell it from its like."""
     largest = max(size, scale)
     return largest < 1e-5 or (largest >= 1e12 and not 0 < scale < size * 1e-4) or size >= 1e21
 
 
-def _four(value: float, end: str) -> str:
+def _with_exponent(value: float, end: str) -> str:
     """Four digits and a power of ten."""
     exact, near = Decimal(value), Decimal(f"{value:.3e}")
     if end and (near > exact if end == "low" else near < exact):
@@ -82,7 +82,7 @@ def _four(value: float, end: str) -> str:
     return text.replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
 
 
-def _rounded(value: float, digits: int, end: str) -> float:
+def _round(value: float, digits: int, end: str) -> float:
     near = round(value, digits)
     if end and (near > value if end == "low" else near < value):
         near = round(near + (-1 if end == "low" else 1) * 10.0**-digits, digits)
@@ -123,7 +123,7 @@ def estimate(value: Any, ends: tuple[Any, Any], scale: float = 0.0) -> tuple[str
     digits = 1 - math.floor(math.log10(width))
 
     def text(one: float, end: str = "") -> str:
-        near = _rounded(one, digits, end) + 0.0  # no -0
+        near = _round(one, digits, end) + 0.0  # no -0
         return f"{near:{',' if abs(near) >= 1e4 else ''}.{max(digits, 0)}f}"
 
     return text(value), f"{text(ends[0], 'low')} to {text(ends[1], 'high')}"
@@ -208,7 +208,7 @@ def outward(value: T, step: int, end: str) -> T:
         return value
 
 
-def shown_step(value: timedelta) -> int:
+def _duration_step(value: timedelta) -> int:
     """What `words` cuts a duration to, in ticks."""
     size = abs(value) // TICK
     return HOUR if size >= DAY else 60 * SECOND if size >= HOUR else 1

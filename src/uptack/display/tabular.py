@@ -86,40 +86,34 @@ def of_value(value: Any, ends: Ends = None, labels: Sequence[Any] = ()) -> list[
 
 
 def columns(records: Sequence[Record]) -> dict[str, list[Any]]:
-    """The records as columns that every library of data frames can hold: one type each, and valid Unicode."""
+    """The records as columns that every library of data frames can hold: one type each, and valid Unicode.
+
+    Values of one type stay as they are, integers among floats are floats, any others are labels.
+    """
+
+    def of_one_type(values: list[Any]) -> list[Any]:
+        kinds = {type(value) for value in values if value is not None}
+        if kinds <= {int, float} and not (kinds == {int} and all(v is None or abs(v) < LARGEST for v in values)):
+            return [None if value is None else float(value) for value in values]
+        if len(kinds) > 1 or not kinds <= {bool, int, str, dt.date, dt.datetime, dt.timedelta, dt.time}:
+            values = [None if value is None else label(value) for value in values]
+        return [v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for v in values]
+
     names = dict.fromkeys(name for record in sorted(records, key=len, reverse=True) for name in record)
-    return {name: _of_one_type([plain(record.get(name)) for record in records]) for name in names}
+    return {name: of_one_type([plain(record.get(name)) for record in records]) for name in names}
 
 
-def _of_one_type(values: list[Any]) -> list[Any]:
-    """Values of one type as they are, integers among floats as floats, any others as labels."""
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} and not (kinds == {int} and all(v is None or abs(v) < LARGEST for v in values)):
-        return [None if value is None else float(value) for value in values]
-    if len(kinds) > 1 or not kinds <= {bool, int, str, dt.date, dt.datetime, dt.timedelta, dt.time}:
-        values = [None if value is None else label(value) for value in values]
-    return [v.encode("utf-8", "backslashreplace").decode() if isinstance(v, str) else v for v in values]
-
-
-def _library(name: str) -> Any:
+def data_frame(records: Sequence[Record], package: str) -> Any:
+    """The records as a data frame of "pandas" or "polars". Columns of numbers are floats, even if all are missing."""
     try:
-        return importlib.import_module(name)
+        frames = importlib.import_module(package)
     except ImportError as missing:
-        raise UptackError(f'a table of {name} needs {name}: pip install "uptack[frames]"') from missing
-
-
-def to_pandas(records: Sequence[Record]) -> Any:
-    """The lines as a data frame of pandas."""
-    pandas, held = _library("pandas"), columns(records)
-    empty = {name: np.float64 for name in NUMBERS if name in held and all(v is None for v in held[name])}
-    return pandas.DataFrame(held).astype(empty)
-
-
-def to_polars(records: Sequence[Record]) -> Any:
-    """The lines as a data frame of Polars."""
-    polars, held = _library("polars"), columns(records)
-    empty = {name: polars.Float64 for name in NUMBERS if name in held and all(v is None for v in held[name])}
-    return polars.DataFrame(held, schema_overrides=empty)
+        raise UptackError(f'a table of {package} needs {package}: pip install "uptack[frames]"') from missing
+    values = columns(records)
+    empty = [name for name in NUMBERS if name in values and all(v is None for v in values[name])]
+    if package == "pandas":
+        return frames.DataFrame(values).astype(dict.fromkeys(empty, np.float64))
+    return frames.DataFrame(values, schema_overrides=dict.fromkeys(empty, frames.Float64))
 
 
 # ------------------------------------------------------------------------------------------------------- tables of text
@@ -267,11 +261,11 @@ class Tabular(ABC):
 
     def to_pandas(self) -> Any:
         """The lines of `records` as a data frame of pandas. It needs pandas: `pip install "uptack[frames]"`."""
-        return to_pandas(self.records())
+        return data_frame(self.records(), "pandas")
 
     def to_polars(self) -> Any:
         """The lines of `records` as a data frame of Polars. It needs Polars: `pip install "uptack[frames]"`."""
-        return to_polars(self.records())
+        return data_frame(self.records(), "polars")
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -288,13 +282,15 @@ class ReleasedValue:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {field.name: _plain_parts(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
+        def plain_value(value: Any) -> Any:
+            if isinstance(value, ReleasedValue):
+                return value.to_dict()
+            if isinstance(value, tuple):
+                return list(value)
+            return value.tolist() if isinstance(value, np.ndarray) else value
 
-def _plain_parts(value: Any) -> Any:
-    if isinstance(value, ReleasedValue):
-        return value.to_dict()
-    return value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
+        return {field.name: plain_value(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class TabularValue(ReleasedValue, Tabular):

@@ -186,17 +186,13 @@ class ChainSums:
 
     def read(self, row: Row) -> str:
         """Adds the next row. Returns what is wrong with it, or ""."""
-        return self._link(row) or self._sums(row)
-
-    def _link(self, row: Row) -> str:
         number, previous = (1, GENESIS) if self.last is None else (self.last["number"] + 1, self.last["hash"])
         if row["number"] != number:
             return "is missing"
         if digest(row) != row["hash"]:
             return "was changed: its hash does not match"
-        return "" if row["previous"] == previous else "does not follow the entry before it"
-
-    def _sums(self, row: Row) -> str:
+        if row["previous"] != previous:
+            return "does not follow the entry before it"
         try:
             balance = self._balance(row)
             stated = (amount(row, "spent_", balance.budget.adjacency), amount(row, "own_", balance.budget.adjacency))

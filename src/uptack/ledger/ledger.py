@@ -74,7 +74,11 @@ class Ledger(Tabular):
         if dataset not in known:
             if budget is None:
                 raise self._unknown(known)
-            self._create(budget)
+            nothing = Privacy(0, 0, budget.adjacency)
+            with self._store.creating() as connection:
+                if ledger_store.head(connection, self.dataset) is None:  # else another process was faster
+                    words, balance = ("budget", "", "the budget"), Balance(budget, nothing, nothing)
+                    self._append(connection, None, words, budget, balance, budget.adjacency, None)
         with self._store.reading() as connection:
             self.budget = self._stored_budget(connection)
         if budget is not None and budget != self.budget:
@@ -87,14 +91,6 @@ class Ledger(Tabular):
             return LedgerError(self.where, "does not exist, or has no ledger", fix)
         fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
         return LedgerError(self.where, f"has no data set {self.dataset!r}", fix)
-
-    def _create(self, budget: Privacy) -> None:
-        """Writes the first entry, which holds the budget."""
-        nothing = Privacy(0, 0, budget.adjacency)
-        with self._store.creating() as connection:
-            if ledger_store.head(connection, self.dataset) is None:  # else another process was faster
-                balance = Balance(budget, nothing, nothing)
-                self._append(connection, None, ("budget", "", "the budget"), budget, balance, budget.adjacency, None)
 
     @property
     def where(self) -> str:

@@ -33,7 +33,7 @@ import re
 import sqlite3
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -150,15 +150,11 @@ def identity(path: Path) -> Identity | None:
     if not stat.S_ISREG(found.st_mode):
         raise LedgerError(str(path), "is not a file", "Pass the path of a ledger, or of a new file.")
     if found.st_nlink > 1:
-        raise LedgerError(
-            str(path), "has several names (hard links)", "Remove all but one of them. A budget must have one file."
-        )
+        fix = "Remove all but one of them. A budget must have one file."
+        raise LedgerError(str(path), "has several names (hard links)", fix)
     if is_mount(path):
-        raise LedgerError(
-            str(path),
-            "is mounted as a single file",
-            "Mount its folder instead, because the journal lies beside the file.",
-        )
+        fix = "Mount its folder instead, because the journal lies beside the file."
+        raise LedgerError(str(path), "is mounted as a single file", fix)
     return found.st_dev, found.st_ino
 
 
@@ -204,7 +200,10 @@ class Store:
         if isinstance(place, str) and "://" in place:
             url = _url(place)
             self.name = url.render_as_string(hide_password=True)
-            self._engine = _server(url)
+            try:
+                self._engine = sa.create_engine(url, poolclass=sa.NullPool)
+            except ImportError as missing:
+                raise UptackError('a ledger in PostgreSQL needs psycopg: pip install "uptack[postgres]"') from missing
         else:
             self._path = resolved(place)
             self.name = str(self._path)
@@ -272,38 +271,25 @@ class Store:
                 return sa.inspect(connection).has_table(heads.name)
         if self._identity() is None or self._path.stat().st_size == 0:
             return False
-        with self._clear():
-            raw = self._connect("rw")
-            try:
-                mark = raw.execute("PRAGMA application_id").fetchone()[0]
-                tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            finally:
-                raw.close()
+        with self._clear(), closing(self._connect("rw")) as raw:
+            mark = raw.execute("PRAGMA application_id").fetchone()[0]
+            tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if tables and (mark != APPLICATION or heads.name not in tables):
-            raise LedgerError(
-                self.name, "is an SQLite file, but not a ledger", "Pass the path of a ledger, or of a new file."
-            )
+            fix = "Pass the path of a ledger, or of a new file."
+            raise LedgerError(self.name, "is an SQLite file, but not a ledger", fix)
         return bool(tables)
 
     @contextmanager
     def creating(self) -> Iterator[sa.Connection]:
         """A writing transaction in a database that has the tables, one at a time."""
         if self._path is not None and not self.exists():
-            with self._clear():
-                self._make_file()
+            with self._clear(), closing(self._connect("rwc")) as raw:
+                raw.execute(f"PRAGMA application_id = {APPLICATION}")  # marked as a ledger
         with self.writing() as connection:
             if self._path is None:  # two that create the same at once would collide
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({APPLICATION})")
             metadata.create_all(connection)
             yield connection
-
-    def _make_file(self) -> None:
-        """Creates the file, marked as a ledger."""
-        raw = self._connect("rwc")
-        try:
-            raw.execute(f"PRAGMA application_id = {APPLICATION}")
-        finally:
-            raw.close()
 
     def datasets(self) -> list[str]:
         """The data sets that have a ledger here."""
@@ -322,13 +308,6 @@ def _url(text: str) -> sa.URL:
     return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
 
-def _server(url: sa.URL) -> sa.Engine:
-    try:
-        return sa.create_engine(url, poolclass=sa.NullPool)
-    except ImportError as missing:
-        raise UptackError('a ledger in PostgreSQL needs psycopg: pip install "uptack[postgres]"') from missing
-
-
 def head(connection: sa.Connection, dataset: str, lock: bool = False) -> Head | None:
     """The head of a chain, if there is one. With `lock` no other transaction can append until this one ends."""
     query = sa.select(heads.c.number, heads.c.hash).where(heads.c.dataset == dataset)
@@ -338,16 +317,14 @@ def head(connection: sa.Connection, dataset: str, lock: bool = False) -> Head | 
 
 def rows(connection: sa.Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
     """The rows of a data set in order, filtered by values of columns."""
-    query = sa.select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number)
-    query = query.where(*(entries.c[name] == value for name, value in equal.items()))
+    query = sa.select(entries).filter_by(dataset=dataset, **equal).order_by(entries.c.number)
     for row in connection.execute(query.execution_options(yield_per=1000)):
         yield row._asdict()
 
 
 def last(connection: sa.Connection, dataset: str, **equal: str | int) -> Row | None:
     """The last of those rows, if there is one."""
-    query = sa.select(entries).where(entries.c.dataset == dataset).order_by(entries.c.number.desc()).limit(1)
-    query = query.where(*(entries.c[name] == value for name, value in equal.items()))
+    query = sa.select(entries).filter_by(dataset=dataset, **equal).order_by(entries.c.number.desc()).limit(1)
     row = connection.execute(query).first()
     return None if row is None else row._asdict()
 

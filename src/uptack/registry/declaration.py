@@ -132,11 +132,6 @@ class Declaration:
         return tuple(option.name for option in self.options)
 
     @functools.cached_property
-    def takes_any(self) -> bool:
-        """Whether it passes unknown options on to another function."""
-        return options.unpacked(self.function) == ()
-
-    @functools.cached_property
     def grouping(self) -> tuple[str, ...]:
         """The options about groups, which the function itself does not get."""
         pure = options.unpacked(self.function) == options.PURE_GROUPING
@@ -157,22 +152,15 @@ class Declaration:
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return tuple(name for name, p in self._parameters.items() if p.default is p.empty and p.kind not in variable)
 
-    @functools.cached_property
-    def _takes_more(self) -> bool:
-        return any(p.kind is p.VAR_POSITIONAL for p in self._parameters.values())
-
     def check_positional(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
         """Refuses too many positional arguments, and one that is given twice. Their number is public."""
-        more, fix = self._takes_more, self._session_call(arguments)
-        checks.positional(self.name, self.positional, arguments, given, more=more, fix=fix)
-
-    def _session_call(self, arguments: Sequence[Any]) -> str:
-        """The same call in a session, if its arguments are a table and names of columns."""
+        more, fix = any(p.kind is p.VAR_POSITIONAL for p in self._parameters.values()), ""
         table, names = arguments[:1], arguments[1:]
         is_table = any(isinstance(one, str | Mapping) or hasattr(one, "columns") for one in table)
-        if self.reads is None or not is_table or not names or not all(isinstance(name, str) for name in names):
-            return ""
-        return f"Columns are named in a session: uptack.open(data).{self.name}({', '.join(map(repr, names))}, ...)."
+        if self.reads is not None and is_table and names and all(isinstance(name, str) for name in names):
+            call = f"{self.name}({', '.join(map(repr, names))}, ...)"
+            fix = f"Columns are named in a session: uptack.open(data).{call}."
+        checks.positional(self.name, self.positional, arguments, given, more=more, fix=fix)
 
     def check_required(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
         """Refuses a call without a required argument, by name."""
@@ -200,7 +188,8 @@ class Declaration:
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuses unknown options by name, and arrays in place of one value."""
-        for name in () if self.takes_any else given:
+        takes_any = options.unpacked(self.function) == ()  # and passes them on to another function
+        for name in () if takes_any else given:
             if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
                 ours = OTHER_NAMES.get(str(name), "")
                 near = f"Did you mean {ours!r}?" if ours in self.allowed else checks.did_you_mean(name, self.allowed)

@@ -54,13 +54,6 @@ def person_adjacency(relation: Adjacency, person: str | Sequence[str] | None) ->
     return relation.by_person(*names)
 
 
-def check_noun(noun: object) -> str:
-    """What a row is called: a short noun."""
-    if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
-        raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
-    return noun
-
-
 def choose_ledger(given: object, schema: Schema) -> Ledger | None:
     """The ledger that pays: the one of the schema if it names one, else the given one, which may be a path or a URL.
 
@@ -234,6 +227,8 @@ def open(
     with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may reveal one
         rows = open_table(data, person=relation.person or None, **options)
     schema.fits(rows.kinds)
-    word = check_noun((schema.noun or "row") if noun is None else noun)
+    noun = (schema.noun or "row") if noun is None else noun
+    if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
+        raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
     inferred = inferred_kinds(rows, filled.types)
-    return Session(rows, book, analyst, relation, missing, entropy_source(entropy), word, schema, inferred)
+    return Session(rows, book, analyst, relation, missing, entropy_source(entropy), noun, schema, inferred)

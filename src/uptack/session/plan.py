@@ -159,10 +159,17 @@ class PaidPlan:
             if refusal is not None:
                 return refusal
             self._use(tree, full)
-            made = self._session.paid_for(full)
-        if made.loss is not None and not self._covers(made, tree, full):
+            reply = self._session.paid_for(full)
+        relation = self._session.adjacency
+        if reply.loss is None:
+            return reply
+        if full.cost.adjacency == relation:
+            covered = within(reply.loss, tree, relation)
+        else:
+            covered = isinstance(reply.privacy, Privacy) and reply.privacy.under(relation) <= cost(tree, relation)
+        if not covered:
             raise UptackError(f"{full} cost more than was debited, so it is withheld")
-        return made
+        return reply
 
     def _use(self, tree: Loss, request: Request) -> None:
         """Use up a loss before rows are read. A request that may cost more than it is refused here."""
@@ -173,10 +180,3 @@ class PaidPlan:
             if self._left[tree] <= 0:
                 raise UptackError("this plan does not include such a release, or it was made already")
             self._left[tree] -= 1
-
-    def _covers(self, made: Made, tree: Loss, request: Request) -> bool:
-        """Whether the loss of a release is within the debited one, under the same adjacency."""
-        relation = self._session.adjacency
-        if request.cost.adjacency == relation:
-            return made.loss is not None and within(made.loss, tree, relation)
-        return isinstance(made.privacy, Privacy) and made.privacy.under(relation) <= cost(tree, relation)

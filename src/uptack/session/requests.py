@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,7 +23,6 @@ from uptack.registry.options import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.statistic import buys_size, ranks
-from uptack.table.conditions import Condition
 from uptack.table.protocol import Table
 from uptack.table.reads import Grouped, named_groups
 from uptack.table.schema import ColumnSchema, Schema
@@ -119,32 +118,28 @@ class Request:
 
     def rehearse(self, table: Table) -> NoReply | None:
         """A dry run: ⊥ if public numbers decide so, an error if the request is wrong, None if data are needed."""
-        self._check_number()
-        self.declaration.reads.check(self.statistic, self.columns, table, self.given)
-        try:
-            made = self._rehearsed(UnreadTable.of(table))
-        except Touched:
-            return None
-        return made if isinstance(made, NoReply) else None
-
-    def _check_number(self) -> None:
-        """Refuse more or fewer columns than its function takes."""
         least, most = self.declaration.reads.least, self.declaration.reads.most
         if len(self.columns) < least or (most is not None and len(self.columns) > most):
             number = f"{least} or more" if most is None else f"{least}" if most == least else f"{least} to {most}"
             takes = f"{number} column{'s' if number != '1' else ''}"
             raise WrongArguments(self.statistic, takes, len(self.columns))
+        self.declaration.reads.check(self.statistic, self.columns, table, self.given)
+        try:
+            reply = self._dry_run(UnreadTable.of(table))
+        except Touched:
+            return None
+        return reply if isinstance(reply, NoReply) else None
 
-    def _rehearsed(self, table: UnreadTable) -> Made:
+    def _dry_run(self, table: UnreadTable) -> Made:
         public = {**self.given, "entropy": NoEntropy()}
         buys = public.get("missing") == "drop" and self.cost.adjacency.size_is_public and "by" not in public
         if not buys or (self.declaration.plan is ranks and not buys_size(public, self.cost)):
-            return self._called(table, public)  # it refuses by the public number of all rows itself
+            return self._answer(table, public)  # it refuses by the public number of all rows itself
         with suppress(Touched):  # up to the count of rows with a value: wrong arguments are refused here
-            self._called(table, dict(public))
+            self._answer(table, dict(public))
         left = 1 - COUNT_SHARE
         public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * left}  # too few for all, too few for some
-        made = self._called(table, public)
+        made = self._answer(table, public)
         if isinstance(made, NoReply) and made.advice.epsilon is not None:
             least = math.ceil(1000 * made.advice.epsilon / float(left)) / 1000
             return replace(made, advice=replace(made.advice, epsilon=least))
@@ -153,7 +148,7 @@ class Request:
     def make(self, table: Table, entropy: Entropy) -> Made:
         """The release itself. It reads the data, so its cost must have been debited."""
         given = self.given
-        made = self._called(table, {**given, "entropy": entropy})
+        made = self._answer(table, {**given, "entropy": entropy})
         if "by" in given or not made:
             return made
         if hasattr(made.value, "named"):  # a matrix of all columns
@@ -161,7 +156,7 @@ class Request:
         design = self.declaration.reads.shape == "design" and given.get("formula") is None  # which names its own
         return made.named(*self.columns[1:]) if design and made.labels else made
 
-    def _called(self, table: Table, given: dict[str, Any]) -> Made:
+    def _answer(self, table: Table, given: dict[str, Any]) -> Made:
         """The function's answer for columns of a table, or for its groups."""
         arguments = self.declaration.reads.read(table, self.columns, given)
         if "by" not in given:
@@ -204,38 +199,6 @@ BRIEF = 8
 """Characters of a price that is shown as it is."""
 
 
-# ------------------------------------------------------------------------------ the schema and conditions of a session
-
-LONGEST = 300
-"""Characters of a line in the ledger."""
-DROPS = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
-
-
-def check_fits(request: Request, wanted: Sequence[Condition]) -> None:
-    """Refuses requests that would count rows which do not meet the conditions, or reveal how many do."""
-    if not wanted:
-        return
-    missing = request.given.get("missing", "drop")
-    if missing not in ("drop", "ignore"):
-        raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(missing), DROPS)
-    if request.given.get("total"):
-        fix = "The number of rows that meet the conditions is secret."
-        raise InvalidArgument("total", "False in a session with conditions", "True", fix)
-
-
-def rows_used(wanted: Sequence[Condition]) -> str:
-    """The rows that are used, in words; "" for all."""
-    conditions = " and ".join(map(str, wanted))
-    return f" Only rows with {conditions} are used, and their number is secret." if wanted else ""
-
-
-def one_line(what: object, wanted: Sequence[Condition]) -> str:
-    """A line of the ledger: printable, and cut if it is long. The request comes first, then the conditions."""
-    line = f"{what}, where {' and '.join(map(str, wanted))}" if wanted else str(what)
-    text = "".join(c if c.isprintable() else "?" for c in line)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
 def schema_options(request: Request, schema: Schema, kinds: Mapping[str, str]) -> dict[str, Any]:
     """The options of a request with defaults from a schema: granularity, plausible range and public categories.
 
@@ -255,17 +218,11 @@ def schema_options(request: Request, schema: Schema, kinds: Mapping[str, str]) -
         if column.levels in ((0, 1), (1, 0)) and given.get("above") is None:
             usual |= {"equals": 1}
         usual |= {"keys": column.levels} if given.get("edges") is None and not given.get("delta") else {}
-    if not given.get("delta") and "by" in given:
-        usual |= {"groups": _groups(schema, given["by"])}
+    if not given.get("delta") and "by" in given:  # the public groups, or all combinations, if the schema lists them
+        by = given["by"] if isinstance(given["by"], list | tuple) else (given["by"],)
+        named = [schema.columns[name].levels for name in by if isinstance(name, str) and name in schema.columns]
+        public = [one for one in named if one is not None]
+        if len(public) == len(by):
+            usual |= {"groups": list(public[0]) if len(public) == 1 else list(itertools.product(*public))}
     fresh = {name: value for name, value in usual.items() if value is not None and name in allowed}
     return {**fresh, **given}
-
-
-def _groups(schema: Schema, by: Any) -> list[Any] | None:
-    """The public groups of a column, or all combinations of several; None if the schema does not list them all."""
-    named = by if isinstance(by, list | tuple) else (by,)
-    known = [schema.columns[name].levels for name in named if isinstance(name, str) and name in schema.columns]
-    levels = [one for one in known if one is not None]
-    if len(levels) < len(named):
-        return None
-    return list(levels[0]) if len(levels) == 1 else list(itertools.product(*levels))

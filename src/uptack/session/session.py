@@ -28,7 +28,7 @@ from uptack.progress import track
 from uptack.registry import Declaration, declared, find, in_tables, of_columns
 from uptack.registry.other_words import OTHER_WORDS
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
-from uptack.session.requests import DROPS, Made, Request, check_fits, one_line, rows_used, schema_options
+from uptack.session.requests import Made, Request, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
 from uptack.table.names import hidden, known
 from uptack.table.protocol import Table
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 
 NAME_OPTIONS = "Name options."
+LONGEST_LINE = 300
+"""Characters of a line in the ledger."""
+DROPS = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
 INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
 
 
@@ -349,11 +352,15 @@ class Session:
     def whose(self) -> str:
         """Whose privacy is protected, in words, and which rows are used."""
         stated = f"{self.schema.privacy_unit} " if self.schema.privacy_unit else ""
-        return stated + whose(self.adjacency, self.noun) + rows_used(self.conditions)
+        conditions = " and ".join(map(str, self.conditions))
+        used = f" Only rows with {conditions} are used, and their number is secret." if conditions else ""
+        return stated + whose(self.adjacency, self.noun) + used
 
     def line(self, what: object) -> str:
-        """The line of the ledger for a request, with the conditions."""
-        return one_line(what, self.conditions)
+        """The line of the ledger for a request, then the conditions: printable, and cut if it is long."""
+        line = f"{what}, where {' and '.join(map(str, self.conditions))}" if self.conditions else str(what)
+        text = "".join(c if c.isprintable() else "?" for c in line)
+        return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
 
     def complete(self, request: Request) -> Request:
         """The request with the defaults of the session, which it may tighten but not loosen."""
@@ -373,7 +380,12 @@ class Session:
         if given.get("missing") == "error" and self._missing != "error":
             fix = "Such an error would reveal something about the data. The curator can open a session with it."
             raise InvalidArgument("missing", "'drop', 'low', 'high' or a number in this session", "'error'", fix)
-        check_fits(full, self.conditions)
+        missing = given.get("missing", "drop")
+        if self.conditions and missing not in ("drop", "ignore"):
+            raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(missing), DROPS)
+        if self.conditions and given.get("total"):
+            fix = "The number of rows that meet the conditions is secret."
+            raise InvalidArgument("total", "False in a session with conditions", "True", fix)
         full.cost.under(self.adjacency)  # refuses an adjacency that the session does not imply
         object.__setattr__(full, "completed_by", self)
         return full
@@ -514,13 +526,13 @@ def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
     >>> spread(("cost", ["age", "wait"])), spread(("cost", "age")), spread(("cost", [0.5]))
     (('cost', 'age', 'wait'), ('cost', 'age'), ('cost', [0.5]))
     """
-    return tuple(itertools.chain.from_iterable(_names_in(column) for column in columns))
 
+    def names_in(column: Any) -> Sequence[Any]:
+        listed = isinstance(column, Collection) and not isinstance(column, str) and getattr(column, "ndim", 1) == 1
+        names = tuple(column) if listed else ()
+        return names if names and all(isinstance(name, str) for name in names) else (column,)
 
-def _names_in(column: Any) -> Sequence[Any]:
-    listed = isinstance(column, Collection) and not isinstance(column, str) and getattr(column, "ndim", 1) == 1
-    names = tuple(column) if listed else ()
-    return names if names and all(isinstance(name, str) for name in names) else (column,)
+    return tuple(itertools.chain.from_iterable(map(names_in, columns)))
 
 
 def is_formula(session: Session, first: object) -> bool:

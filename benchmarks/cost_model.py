@@ -36,7 +36,7 @@ from scipy.optimize import nnls
 import uptack
 from uptack.table.engine import connection
 from uptack.table.engine import table as engine_table
-from uptack.table.search import DEVIATIONS, FETCHED, SMALL, sampled
+from uptack.table.search import DEVIATIONS, FETCHED, SMALL, sample_size
 
 SIZES = (2 * 10**5, 10**6, 2 * 10**6, 5 * 10**6, 10**7)
 """The first is mostly the price of queries."""
@@ -73,7 +73,7 @@ def searched(n: int, levels: tuple[float, ...]) -> tuple[int, float, float]:
     first = True
     while sum(gaps.values()) / (len(levels) if first else 1) > (SMALL if first else FETCHED):
         whole = n if first else sum(gaps.values())
-        k = sampled(math.ceil(whole))
+        k = sample_size(math.ceil(whole))
         scans, rows = scans + 2, rows + k
         for p, gap in gaps.items():
             share = k if first else k * gap / whole

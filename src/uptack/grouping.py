@@ -31,9 +31,9 @@ from uptack.release import LONG, NoReply, Release
 from uptack.table.arguments import category_fields
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Table
-from uptack.table.reads import MOMENTS, Entered, Grouped
+from uptack.table.reads import MOMENTS, EnteredData, Grouped
 from uptack.table.unit import ROW, PrivacyUnit
-from uptack.table.values.entrance import field, indexed
+from uptack.table.values.entrance import field, indexable
 from uptack.table.values.kinds import in_order
 
 SHARE = Fraction(1, 10)
@@ -180,7 +180,7 @@ class _OwnedGroups:
 
     people: tuple[str, ...] = ()
 
-    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> EnteredData:
         """x in groups, in place of both."""
         read = MOMENTS.enter({"x": data["x"]}, person, by=data["by"])
         arguments = {"f": data["f"], "x": read.grouped((read.arguments["x"],)), "by": None}
@@ -261,18 +261,22 @@ def per_group(
     if plan.listing is not None and screen is not None:
         promised = plan.listing.exact_epsilon, plan.listing.exact_delta
         account = Account.open("histogram", *promised, adjacency=plan.adjacency, entropy=bits)
-        sizes = release_screened(screen, data.sizes(), account)
+        sizes = release_screened(screen, data.groups.sizes(), account)
     by_value = [(group if isinstance(group, tuple) else (group,), group) for group in (sizes.value if sizes else ())]
     chosen = plan.public or [group for _, group in sorted(by_value, key=lambda pair: [*map(in_order, pair[0])])]
     times = float(read(epsilon) / each.exact_epsilon)
     replies = {
-        group: _noted(_run(f, data.rows(group), each, options, bits), relation, times)
+        group: _for_all_groups(_run(f, data.rows(group), each, options, bits), relation, times)
         for group in track(chosen, "groups")
     }
     tree = _loss(plan.limit, sizes, replies.values(), g)
     name = getattr(f, "__name__", "statistic").replace("_", " ")
     how = f"{name} per group" + (f" (unknown groups, cutoff {screen.cutoff})" if screen else "")
-    notes = _membership(relation, g, plan)
+    notes: tuple[str, ...] = ()
+    if relation.person and (plan.public is None or len(plan.public) > g):
+        groups_of_one = "the group" if g == 1 else f"the {g} groups"
+        chosen_g = "" if plan.limit is None else f" ({g} was chosen privately; set it with groups_per_person=)"
+        notes = (f"Each person counts in {groups_of_one} with most of their rows{chosen_g}.",)
     if screen:
         notes += (f"Groups with fewer than about {screen.cutoff:,} {relation.unit} are not listed.",)
     return Release(Groups(replies, sizes), cost(tree, relation), how, tree, None, bits.private, notes)
@@ -288,7 +292,7 @@ def _run(
     return _within(f(*rows, **budget, **options), each)
 
 
-def _noted(reply: Reply, relation: Adjacency, times: float) -> Reply:
+def _for_all_groups(reply: Reply, relation: Adjacency, times: float) -> Reply:
     """The reply of a group, with a note on what its interval assumes, or advice on the ε of all groups together.
 
     That is so many times the ε of a group.
@@ -300,15 +304,6 @@ def _noted(reply: Reply, relation: Adjacency, times: float) -> Reply:
     if relation.person or relation.rows_per_person == 1 or reply.noise is None:
         return reply
     return replace(reply, notes=(*reply.notes, DEPENDENT))
-
-
-def _membership(relation: Adjacency, g: int, plan: _Plan) -> tuple[str, ...]:
-    """A note on the number of groups in which people count."""
-    if not relation.person or (plan.public is not None and len(plan.public) <= g):
-        return ()
-    groups = "the group" if g == 1 else f"the {g} groups"
-    how = "" if plan.limit is None else f" ({g} was chosen privately; set it with groups_per_person=)"
-    return (f"Each person counts in {groups} with most of their rows{how}.",)
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +326,7 @@ def grouped(x: Any, by: Any) -> Grouped:
     """Rows, or people, in groups."""
     if by is None and isinstance(x, Grouped):
         return x
-    data, fields = indexed("x", x), category_fields(by)
+    data, fields = indexable("x", x), category_fields(by)
     if next(iter(fields.values())).size != len(data):
         raise InvalidArgument("by", "a column of one group for every row of x", "another length")
     table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})

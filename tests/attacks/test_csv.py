@@ -9,7 +9,7 @@ import uptack as ut
 from tests.answers import categories
 from uptack.cli import main
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.csv.inspector import look
+from uptack.table.csv.inspector import inspect_file
 from uptack.table.engine.files import FileOptions, guess_types
 from uptack.table.opening import open_table
 
@@ -139,7 +139,7 @@ def test_a_packed_file_that_breaks_off(tmp_path):
         for read in (
             lambda: open_table(path, types={}),
             lambda: guess_types(path),
-            lambda: look(str(path), FileOptions()),
+            lambda: inspect_file(str(path), FileOptions()),
         ):
             with pytest.raises(UptackError) as error:
                 read()

@@ -43,12 +43,12 @@ def test_a_day_that_there_is_not_moves_one_row_of_a_file(tmp_path):
 @pytest.mark.parametrize("encoding", ["iso2022_jp", "iso2022_jp_2", "hz", "unicode_escape", "raw_unicode_escape"])
 def test_encodings_in_which_a_row_goes_on_are_refused(encoding):
     with pytest.raises(InvalidArgument, match="one byte per character"):
-        recoding.known(encoding)
+        recoding.encoding_name(encoding)
 
 
 def test_encodings_with_one_byte_per_character_are_not():
     for encoding in ("latin-1", "cp1252", "ascii", "koi8-r", "cp037", "mac-roman", "iso8859-15"):
-        assert recoding.known(encoding)
+        assert recoding.encoding_name(encoding)
 
 
 FAR = (-(1 << 31), 1 - (1 << 31), -800_000, 3_000_000, 10**9, (1 << 31) - 1)
@@ -120,7 +120,7 @@ def test_rows_are_read_alike_wherever_blocks_end(tmp_path, monkeypatch):
 
     def rows(block: int) -> list[list[object]]:
         monkeypatch.setattr(rules, "BLOCK", block)
-        columns = zip(*rules.batches([str(path)], made), strict=True)
+        columns = zip(*rules.text_batches([str(path)], made), strict=True)
         return [[cell for part in column for cell in part.to_pylist()] for column in columns]
 
     whole = rows(1 << 20)

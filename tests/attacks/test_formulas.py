@@ -124,7 +124,7 @@ def test_levels_on_the_command_line_that_cannot_be_read(tmp_path, capsys, levels
 def test_a_schema_has_no_levels_that_no_row_can_have(kind, levels):
     """Their counts were noise around 0."""
     with pytest.raises(InvalidArgument, match=r"levels of \[columns.a\]"):
-        schema.parse(f'[columns.a]\nkind = "{kind}"\nlevels = {levels}\n')
+        schema.parse_schema(f'[columns.a]\nkind = "{kind}"\nlevels = {levels}\n')
 
 
 def test_a_number_beyond_floats_in_a_formula_is_the_largest():

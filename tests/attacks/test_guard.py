@@ -11,7 +11,7 @@ import pytest
 import uptack as ut
 from uptack.errors import Failed, InvalidArgument
 from uptack.registry.declaration import SILENCE, guarded
-from uptack.table.unread import Touched
+from uptack.table.unread import DataNeeded
 
 SECRET = 48151623.42
 
@@ -53,9 +53,9 @@ def test_our_errors_leave_without_what_is_behind_them():
 def test_rehearsals_pass():
     @guarded
     def release():
-        raise Touched
+        raise DataNeeded
 
-    with pytest.raises(Touched):
+    with pytest.raises(DataNeeded):
         release()
 
 

@@ -15,12 +15,12 @@ import pytest
 import uptack as ut
 from uptack import interrupts
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.unread import Touched
+from uptack.table.unread import DataNeeded
 from uptack.table.values.entrance import objects
 from uptack.table.values.kinds import canonical, number
 
 SECRET = "the row of alice"
-THROWN = [KeyboardInterrupt, SystemExit, GeneratorExit, ImportError, UptackError, Touched]
+THROWN = [KeyboardInterrupt, SystemExit, GeneratorExit, ImportError, UptackError, DataNeeded]
 
 
 class Row:

@@ -86,7 +86,7 @@ def test_what_never_fails_is_left_as_it_is():
         rows.mutate(n=ibis.random(), k=ibis.row_number().over(order_by="i")),
         rows.group_by("g").agg(n=rows.i.sum()),
     ):
-        assert expressions.total(made) is made
+        assert expressions.with_failures_missing(made) is made
         assert open_table(made).size
 
 
@@ -95,10 +95,10 @@ def test_engines_without_such_a_word_refuse_what_can_fail(tmp_path):
     con.con.execute("CREATE TABLE rows (s TEXT, i INTEGER)")
     rows = con.table("rows")
     with pytest.raises(InvalidArgument, match=r"one with Cast in 'Cast\(s, int64\)', which may fail on a row"):
-        expressions.total(rows.mutate(n=rows.s.cast("int64")))
+        expressions.with_failures_missing(rows.mutate(n=rows.s.cast("int64")))
     with pytest.raises(InvalidArgument, match=r"one with FloorDivide in"):
-        expressions.total(rows.mutate(n=1 // (rows.i - 5)))
-    assert expressions.total(rows) is rows
+        expressions.with_failures_missing(rows.mutate(n=1 // (rows.i - 5)))
+    assert expressions.with_failures_missing(rows) is rows
 
 
 def test_try_does_not_reach_into_a_view_so_the_docs_say_it():

@@ -28,7 +28,7 @@ from uptack.table.engine.table import EngineTable
 from uptack.table.opening import open_table
 from uptack.table.protocol import Columns, RowDesign
 from uptack.table.unit import ROW
-from uptack.table.unread import Touched, UnreadTable
+from uptack.table.unread import DataNeeded, UnreadTable
 
 ROWS = 4002
 ENGINES = ["parquet", *(pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("spark", "postgres"))]
@@ -205,8 +205,8 @@ def test_medians_of_all_columns_share_their_scans(kept, monkeypatch):
     monkeypatch.setattr(search, "SMALL", 100)
     ours, theirs, scans = (*(Sample.of(beside(data)) for data in (kept, open_table(table()))), [])
     assert (ours.size, ours.count()) == (theirs.size, theirs.count())
-    run = snapshots.run
-    monkeypatch.setattr(snapshots, "run", lambda con, read: (scans.append(con), run(con, read))[1])
+    run = snapshots.run_query
+    monkeypatch.setattr(snapshots, "run_query", lambda con, read: (scans.append(con), run(con, read))[1])
     ranks = theirs.count() // 2 + np.arange(-20, 20)
     for column in range(6):
         assert (ours.ordered(column, 20).at(ranks) == theirs.ordered(column, 20).at(ranks)).all()
@@ -327,7 +327,7 @@ def test_a_table_that_changes_is_an_error(tmp_path, monkeypatch):
 def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
     """Somebody empties the table after the first scan: the release is that of the rows that there were."""
     con = ibis.postgres.from_connection(psycopg.connect(postgres_uri, autocommit=True))
-    kept, run, gone = open_table(con.create_table("emptied", table())), snapshots.run, []
+    kept, run, gone = open_table(con.create_table("emptied", table())), snapshots.run_query, []
 
     def disturbed(con, read):
         found = run(con, read)
@@ -336,7 +336,7 @@ def test_all_scans_see_one_state_of_the_table(postgres_uri, monkeypatch):
                 gone.append(other.execute("DELETE FROM emptied").rowcount)
         return found
 
-    monkeypatch.setattr(snapshots, "run", disturbed)
+    monkeypatch.setattr(snapshots, "run_query", disturbed)
     assert shown(kept, "scatter") == in_memory("scatter")
     assert (gone, kept.size) == ([ROWS], 0)
     con.disconnect()
@@ -372,7 +372,7 @@ def test_a_rehearsal_makes_nothing_of_the_size_of_the_table():
     assert (rows.width, rows.size, rows.n) == (4, 10**15, 10**15)
     assert unread.column("a").coded(0, 1).count() == 10**15
     for ask in (rows.lacking, lambda: rows.order(0, []), lambda: rows.sum(ones), lambda: rows.in_memory()):
-        with pytest.raises(Touched):
+        with pytest.raises(DataNeeded):
             ask()
 
 

@@ -25,7 +25,7 @@ from uptack.table.memory import order
 from uptack.table.memory.table import MemoryTable
 from uptack.table.opening import open_table
 from uptack.table.protocol import Columns
-from uptack.table.search import Piece, Weighed, sum_of_ranks
+from uptack.table.search import Piece, WeightedRows, sum_of_ranks
 from uptack.table.unit import ROOM, PrivacyUnit, U, wide
 from uptack.table.values.entrance import field
 
@@ -112,7 +112,7 @@ def test_integers_are_those_of_64_bits_while_there_is_room():
     far = Piece(1 << 80, (1 << 80) + 7, np.array([1.0, 2.0]), np.array([(1 << 80) + 3, (1 << 80) + 7]))
     assert far.at(np.array([1 << 80, (1 << 80) + 4])).tolist() == [1.0, 2.0]
     assert [f.tolist() for f in Piece(5, 1 << 80, np.array([3.0])).jumps()] == [[3.0], [1 << 80]]
-    read = Weighed(np.array([1.0, 2.0, 4.0]), np.full(3, U))
+    read = WeightedRows(np.array([1.0, 2.0, 4.0]), np.full(3, U))
     assert sum_of_ranks(read, (1 << 50) * U, PEOPLE) == sum_of_ranks(read, 0, PEOPLE) == 7 << 1074
 
 

@@ -13,7 +13,7 @@ from uptack.table import snapshots
 from uptack.table.engine import table as engine_table
 from uptack.table.engine.rows import EngineRows
 from uptack.table.engine.table import EngineTable
-from uptack.table.memory.order import Selection, selected
+from uptack.table.memory.order import Selection, order_of
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.opening import open_table
 from uptack.table.unit import ROW
@@ -38,8 +38,8 @@ def rows(seed: int = 1) -> pa.Table:
 @pytest.fixture
 def asked(monkeypatch) -> list[object]:
     """A list that gets longer with every query."""
-    found, run = list[object](), snapshots.run
-    monkeypatch.setattr(snapshots, "run", lambda con, read: found.append(read) or run(con, read))
+    found, run = list[object](), snapshots.run_query
+    monkeypatch.setattr(snapshots, "run_query", lambda con, read: found.append(read) or run(con, read))
     return found
 
 
@@ -178,7 +178,7 @@ def check(values: np.ndarray, asked: list[list[tuple[int, int]]]) -> None:
     for windows in asked:
         held.order(windows, ROW)
         known += windows
-        ours, plain = held.order(known, ROW), selected(values, known, ROW)
+        ours, plain = held.order(known, ROW), order_of(values, known, ROW)
         for a, b in known:
             ranks = np.arange(a, b + 1)
             np.testing.assert_array_equal(ours.at(ranks), plain.at(ranks))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from uptack.errors import UptackError
 from uptack.table import search
 from uptack.table.exact_sum import exact_sum
-from uptack.table.memory.order import selected
-from uptack.table.search import Counted, Size, Weighed, orders, sum_of_ranks
+from uptack.table.memory.order import order_of
+from uptack.table.search import PivotCounts, Size, WeightedRows, orders, sum_of_ranks
 from uptack.table.unit import ROW, PrivacyUnit, U
 
 PEOPLE = PrivacyUnit(("id",), "people")
@@ -50,10 +50,10 @@ class ArrayScans:
         self.counted += 1
         sides = [[self.rows < p for p in asked[0]], [self.rows <= p for p in asked[0]]]
         units = [[self.units(kept) for kept in side] for side in sides]
-        return {0: Counted(*units, *([int(kept.sum()) for kept in side] for side in sides))}
+        return {0: PivotCounts(*units, *([int(kept.sum()) for kept in side] for side in sides))}
 
     def read(self, places):
-        return Weighed(self.rows[places], None if self.weights is None else self.weights[places])
+        return WeightedRows(self.rows[places], None if self.weights is None else self.weights[places])
 
     def sample(self, asked):
         gaps, part = asked[0]
@@ -114,7 +114,7 @@ def asked_ranks(windows):
 def test_as_a_sort_would_have_it(sampler, rows, windows):
     rows = rows.astype(np.float64)
     found = ordered(ArrayScans(rows, SAMPLERS[sampler]), windows)
-    whole, ranks = selected(rows, windows, ROW), asked_ranks(windows)
+    whole, ranks = order_of(rows, windows, ROW), asked_ranks(windows)
     np.testing.assert_array_equal(found.at(ranks), whole.at(ranks))
     np.testing.assert_array_equal(
         found.at(ranks), np.r_[-np.inf, np.sort(rows), np.inf][np.clip(ranks, 0, rows.size + 1)]

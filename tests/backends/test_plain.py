@@ -32,7 +32,7 @@ def called(kind: str) -> str:
 def plain(tmp_path_factory) -> EngineTable:
     """Each type has a column, with a name that must be quoted."""
     path = tmp_path_factory.mktemp("plain") / "rows.duckdb"
-    columns = ", ".join(f"{words.quoted(called(kind))} {kind}" for kind in ROWS)
+    columns = ", ".join(f"{words.quote_name(called(kind))} {kind}" for kind in ROWS)
     padded = [[*cells, *["NULL"] * (LONGEST - len(cells))] for cells in ROWS.values()]
     with duckdb.connect(str(path)) as con:
         con.execute(f'CREATE TABLE "ro""ws" ({columns})')

@@ -36,7 +36,7 @@ def met(table, wanted):
         rows = matrix(table, "row")[:, 0]
         return [sorted(rows[met_in_memory(table.fields, [one])].tolist()) for one in wanted]
     parts = {f"c{i}": rows_meeting(lambda one: table.key(one.column), [one]) for i, one in enumerate(wanted)}
-    lines = connection.whole(table.table.select("row", **parts))
+    lines = connection.result_rows(table.table.select("row", **parts))
     assert all(line[name] in (True, False) for line in lines for name in parts)
     return [sorted(line["row"] for line in lines if line[name]) for name in parts]
 

@@ -11,7 +11,7 @@ import uptack as ut
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.l_statistics import quartiles, trimmed_mean, winsorized_mean
 from uptack.table.exact_sum import as_float, as_floats, as_integer, as_integers, exact_sum
-from uptack.table.memory.order import selected
+from uptack.table.memory.order import order_of
 from uptack.table.unit import ROW
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -43,7 +43,7 @@ def test_sums_round_like_fsum(values):
 def test_selected_ranks_are_those_of_a_sort(x, data):
     a = data.draw(st.integers(-5, len(x) + 5))
     b = data.draw(st.integers(a, a + 10))
-    got = selected(x, [(a, b), (1, 1)], ROW).at(np.arange(a, b + 1))
+    got = order_of(x, [(a, b), (1, 1)], ROW).at(np.arange(a, b + 1))
     full = np.sort(x)
     for rank, value in zip(range(a, b + 1), got, strict=True):
         assert value == (-np.inf if rank < 1 else np.inf if rank > len(x) else full[rank - 1])

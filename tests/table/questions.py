@@ -13,7 +13,7 @@ import pytest
 
 from uptack.errors import UptackError
 from uptack.table.conditions import conditions
-from uptack.table.memory.counts import added
+from uptack.table.memory.counts import sum_units
 from uptack.table.protocol import HOWS, Category, Column, Columns, RowDesign, Table
 from uptack.table.unit import PrivacyUnit
 from uptack.table.values.field import Field
@@ -186,7 +186,7 @@ def field_counts(fields: Sequence[Field], weights: Any) -> list[Any]:
         key + np.where(False if missing is None else missing, 1, whole.astype(object) % 11).astype(np.int64) + b.flags()
     )
     units = np.ones(key.size, np.int64) if weights is None else weights
-    return [added(key % 64, units, 64)]
+    return [sum_units(key % 64, units, 64)]
 
 
 class Comparison:

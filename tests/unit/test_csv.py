@@ -13,7 +13,7 @@ from tests.answers import categories
 from uptack.cli import main
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, rules
-from uptack.table.csv.inspector import look
+from uptack.table.csv.inspector import inspect_file
 from uptack.table.engine.files import FileOptions, guess_types
 from uptack.table.opening import open_table
 
@@ -152,14 +152,14 @@ def test_the_look_at_a_nasty_file(tmp_path):
     path = tmp_path / "rows.csv"
     more = "".join(f"{i // 2};{i},5;{i:05d};{i * 100};{'true' if i % 2 else 'false'};ja\n" for i in range(60))
     path.write_bytes(("id;größe;plz;lohn;b;w\nNA;soon;;-;;NA\n1;2\n" + more).encode("latin-1"))
-    seen = look(str(path), FileOptions())
+    seen = inspect_file(str(path), FileOptions())
     assert seen.dialect == {
         "delimiter": ";", "header": True, "encoding": "cp1252", "decimal": ",", "thousands": "", "na": ["NA", "-"],
     }  # fmt: skip
     assert [column.kind for column in seen.columns] == ["integer", "number", "text", "integer", "boolean", "text"]
     assert [column.granularity for column in seen.columns] == [None, Fraction(1, 2), None, 100, None, None]
     assert (seen.rows, seen.odd, seen.columns[1].misfits, seen.columns[1].words) == (62, 1, 1, ("soon",))
-    told = look(str(path), FileOptions(types={"plz": "integer"}, na=("x",), encoding="latin-1", decimal="."))
+    told = inspect_file(str(path), FileOptions(types={"plz": "integer"}, na=("x",), encoding="latin-1", decimal="."))
     assert told.columns[2].kind == "integer"
     assert (told.dialect["na"], told.dialect["encoding"], told.dialect["decimal"]) == (["x"], "iso8859-1", ".")
 
@@ -167,7 +167,7 @@ def test_the_look_at_a_nasty_file(tmp_path):
 def test_the_look_at_penguins():
     penguins = pytest.importorskip("palmerpenguins")
     path = Path(penguins.__file__).parent / "data" / "penguins.csv"
-    seen = look(str(path), FileOptions())
+    seen = inspect_file(str(path), FileOptions())
     assert seen.dialect["na"] == ["NA"]
     kinds = {column.name: (column.kind, column.granularity) for column in seen.columns}
     assert kinds["bill_length_mm"] == ("number", Fraction(1, 10))
@@ -180,7 +180,7 @@ def test_the_look_at_utf_16_without_a_mark(tmp_path):
     path = tmp_path / "rows.csv"
     for encoding in ("utf-16-le", "utf-16-be"):
         path.write_bytes("age,ward\n31,A\n".encode(encoding))
-        assert look(str(path), FileOptions()).dialect["encoding"] == encoding
+        assert inspect_file(str(path), FileOptions()).dialect["encoding"] == encoding
 
 
 def test_long_rows_in_another_encoding(tmp_path, monkeypatch):

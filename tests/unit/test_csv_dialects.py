@@ -9,7 +9,7 @@ from tests.answers import categories
 from uptack.cli import main
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells
-from uptack.table.csv.inspector import look
+from uptack.table.csv.inspector import inspect_file
 from uptack.table.engine.files import FileOptions, guess_types
 from uptack.table.opening import open_table
 
@@ -42,7 +42,7 @@ def test_rows_with_one_cell_more_or_fewer_than_the_header(tmp_path, capsys, head
     rows = open_table(path, types={"n": "integer"}, unnamed=unnamed)
     assert list(rows.kinds) == names
     assert categories(rows, "n") == {j: len(range(j, ROWS, 7)) for j in range(7)}
-    assert look(str(path), FileOptions()).dialect["unnamed"] == unnamed
+    assert inspect_file(str(path), FileOptions()).dialect["unnamed"] == unnamed
     assert main(["median", str(path), "n", "-e", "1", "--unnamed", unnamed]) == 0
 
 
@@ -69,7 +69,7 @@ def test_lines_above_the_header(tmp_path, capsys):
     assert main(["median", str(path), "n", "-e", "1", "--skip-rows", "3"]) == 0
     for padded in (above, above.replace("office", "office,,")):
         path = written(tmp_path, "age,n,x", "{i},{j},x", above=padded)
-        assert look(str(path), FileOptions()).dialect["skip_rows"] == 3
+        assert inspect_file(str(path), FileOptions()).dialect["skip_rows"] == 3
     path = written(tmp_path, "x", "{i};{j}", above="")
     rows = open_table(path, types={"age": "integer", "n": "integer"}, header=False, skip_rows=1, delimiter=";")
     assert categories(rows, "n") == {j: len(range(j, ROWS, 7)) for j in range(7)}
@@ -84,7 +84,7 @@ def test_a_line_of_excel_states_the_delimiter(tmp_path, line):
     rows = open_table(path, types="guess")
     assert dict(rows.kinds) == {"a,b": "integer", "n": "integer"}
     assert rows.size == ROWS
-    assert "skip_rows" not in look(str(path), FileOptions()).dialect
+    assert "skip_rows" not in inspect_file(str(path), FileOptions()).dialect
 
 
 def test_comments_are_no_header_and_no_values(tmp_path):
@@ -95,7 +95,7 @@ def test_comments_are_no_header_and_no_values(tmp_path):
     assert rows.size == ROWS + 2  # no cell decides how many rows there are
     assert categories(rows, "age")[None] == 2
     assert categories(rows, "n")[None] == 2
-    assert look(str(path), FileOptions()).dialect["comment"] == "#"
+    assert inspect_file(str(path), FileOptions()).dialect["comment"] == "#"
     path.write_text(path.read_text().replace("\n5,5\n", "\n#5,5\n"))
     assert open_table(path, types={}, comment="#").size == rows.size
     with pytest.raises(InvalidArgument, match="comment must be"):
@@ -179,7 +179,7 @@ def test_formats_and_units_are_inferred_if_only_one_fits(tmp_path, capsys):
     session = ut.open(path)
     assert session.inferred == kinds
     assert session.source.kinds["german"] == "time"
-    seen = {column.name: column.kind for column in look(str(path), FileOptions()).columns}
+    seen = {column.name: column.kind for column in inspect_file(str(path), FileOptions()).columns}
     assert seen == kinds
     assert main(["median", str(path), "german", "-e", "1"]) == 0
     assert "--type german=date:%d.%m.%Y" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import uptack as ut
 from tests.answers import categories, part_size
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells
-from uptack.table.csv.inspector import look
+from uptack.table.csv.inspector import inspect_file
 from uptack.table.engine.files import FileOptions
 from uptack.table.opening import open_table
 from uptack.table.values.times import Form, objects_as_ticks
@@ -106,9 +106,9 @@ def test_answers_are_the_same(both, people):
 def test_what_a_curator_is_told(tmp_path, written, kind):
     path = tmp_path / "waits.csv"
     path.write_text("wait,n\n" + "".join(f"{cell},1\n" for cell in written))
-    assert look(str(path), FileOptions()).columns[0].kind == kind
+    assert inspect_file(str(path), FileOptions()).columns[0].kind == kind
     assert open_table(path, types="guess").kinds["wait"] == "text"
-    assert look(str(path), FileOptions(types={"wait": "duration"})).columns[0].kind == "duration"
+    assert inspect_file(str(path), FileOptions(types={"wait": "duration"})).columns[0].kind == "duration"
 
 
 def test_a_schema_says_where_durations_lie(tmp_path):

@@ -214,7 +214,7 @@ def test_an_engine_makes_columns_and_dummies_itself(tmp_path, monkeypatch, other
     told = {"formula": "price ~ carat + cut + x + flag", "epsilon": 4, **told}
     kinds = table.astype({"cut": "string"})
     here = ut.open(kinds, entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
-    monkeypatch.setattr(design, "_made", None)  # which would make them of all rows here
+    monkeypatch.setattr(design, "_compute_batch", None)  # which would make them of all rows here
     there = ut.open(str(tmp_path / "d.parquet"), entropy=SeededEntropy(1)).where(z=("<", 1)).regression(**told)
     assert here
     assert (here.labels, here.notes) == (there.labels, there.notes)

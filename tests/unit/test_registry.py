@@ -16,7 +16,7 @@ import uptack as ut
 from uptack.cli.release_commands import commands
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.registry import declared, find, in_tables, names, of_columns, release
-from uptack.registry.options import KNOWN, unpacked
+from uptack.registry.options import KNOWN, unpacked_keys
 from uptack.session.session import SessionColumn
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def test_what_reads_tables_is_in_sessions_and_on_the_command_line(name):
 @pytest.mark.parametrize("name", ALL)
 def test_an_option_that_it_has_not_is_refused_by_name(name):
     declaration = ALL[name]
-    if unpacked(declaration.function) == ():
+    if unpacked_keys(declaration.function) == ():
         return
     with pytest.raises(UnknownOption, match="colour"):
         declaration.public(*[None] * len(declaration.data), colour="red")

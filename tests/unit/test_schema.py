@@ -13,7 +13,7 @@ from tests.answers import categories
 from uptack.cli import main
 from uptack.errors import InvalidArgument, LedgerError
 from uptack.table import schema
-from uptack.table.csv.inspector import look
+from uptack.table.csv.inspector import inspect_file
 from uptack.table.engine.files import FileOptions, guess_types, schema_of
 from uptack.table.opening import open_table
 from uptack.table.schema import ColumnSchema, Schema
@@ -124,7 +124,7 @@ def test_a_report_knows_where_values_lie(visits):
 )
 def test_what_is_wrong_is_named(text, wrong):
     with pytest.raises(InvalidArgument, match=wrong):
-        schema.parse(text, "x.csv.uptack.toml")
+        schema.parse_schema(text, "x.csv.uptack.toml")
 
 
 def test_dates_are_where_they_are_plausible(tmp_path):
@@ -159,7 +159,7 @@ def test_the_look_proposes_what_is_between_cells(tmp_path, capsys, text, options
     (tmp_path / "a.csv").write_text(text)
     assert main(["describe", str(tmp_path / "a.csv"), "--curator", "--write", "--json", *options]) == 0
     assert json.loads(capsys.readouterr().out)["proposal"]["file"]["delimiter"] == sign
-    assert schema.beside(str(tmp_path / "a.csv")).dialect["delimiter"] == sign
+    assert schema.schema_beside(str(tmp_path / "a.csv")).dialect["delimiter"] == sign
 
 
 WARDS = """
@@ -244,7 +244,7 @@ def test_what_is_written_is_read():
         "na": ("", "-"),
     }
     made = Schema("", columns, dialect, ("a b", "n"), "visit", "add-remove")
-    found = schema.parse(schema.text(made, "odd\nname.csv"), "")
+    found = schema.parse_schema(schema.schema_text(made, "odd\nname.csv"), "")
     assert (dict(found.columns), dict(found.dialect)) == (columns, dialect)
     assert (found.person, found.noun, found.adjacency) == (made.person, made.noun, made.adjacency)
 
@@ -359,7 +359,7 @@ def test_a_look_at_a_file_without_names_proposes_them(tmp_path, capsys, text, si
 def test_the_step_of_numbers_is_as_coarse_as_it_can_be(tmp_path, cells, step):
     path = tmp_path / "rows.csv"
     path.write_text("x\n" + "\n".join(cells * 50) + "\n", "utf-8")
-    (seen,) = look(str(path), FileOptions()).columns
+    (seen,) = inspect_file(str(path), FileOptions()).columns
     assert (seen.kind, None if seen.granularity is None else float(seen.granularity)) == ("number", step)
 
 
@@ -410,10 +410,10 @@ def test_a_schema_may_name_a_data_set_and_no_password(tmp_path):
     ut.Ledger(tmp_path / "budget.db", epsilon=1, dataset="visits", adjacency=people)
     assert ut.open(tmp_path / "visits.csv").ledger.dataset == "visits"
     with pytest.raises(InvalidArgument, match="without a password"):
-        schema.parse('ledger = "postgresql://me:secret@host/base"\n[columns.x]')
+        schema.parse_schema('ledger = "postgresql://me:secret@host/base"\n[columns.x]')
     assert main(["init", str(write_people(tmp_path / "a.csv", "")), "--yes", "--ledger", "postgresql://a:b@h/c"]) == 2
     with pytest.raises(InvalidArgument, match="dataset of"):
-        schema.parse('dataset = "visits"\n[columns.x]')
+        schema.parse_schema('dataset = "visits"\n[columns.x]')
 
 
 def test_a_schema_holds_through_symbolic_links(tmp_path):
@@ -492,7 +492,7 @@ def test_a_schema_gives_a_page_its_head(tmp_path, capsys):
     assert main(["report", str(path), "-e", "1", "-o", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text("utf-8")
     assert all(text in page for text in ("Visits, 2023", "Office of Statistics", "Clinic register", "(years)"))
-    read = schema.parse(schema.text(schema.parse(PAGE), "visits.csv"))
+    read = schema.parse_schema(schema.schema_text(schema.parse_schema(PAGE), "visits.csv"))
     assert (read.title, read.privacy_unit, read.columns["age"].unit) == (
         "Visits, 2023",
         "Each row is one visit.",
@@ -503,7 +503,7 @@ def test_a_schema_gives_a_page_its_head(tmp_path, capsys):
 @pytest.mark.parametrize("line", ['title = ""', "author = 3", 'source = "a\\nb"', f'privacy_unit = "{"x" * 400}"'])
 def test_heads_of_pages_are_one_line(line):
     with pytest.raises(ut.InvalidArgument, match="one line"):
-        schema.parse(f"{line}\n[columns.age]\n")
+        schema.parse_schema(f"{line}\n[columns.age]\n")
 
 
 def test_a_page_is_called_after_its_file(tmp_path):

@@ -15,7 +15,7 @@ from uptack.cli import main
 from uptack.display.numbers import words
 from uptack.report import profile, to_html, to_json, to_text
 from uptack.table.values.entrance import field
-from uptack.table.values.times import FIRST, LAST, Form, begin, edges_between, parse_time
+from uptack.table.values.times import FIRST, LAST, Form, edges_between, parse_time, unit_start
 
 RNG = np.random.default_rng(7)
 ROWS = 1200
@@ -198,8 +198,8 @@ def test_units_of_the_calendar_are_pythons():
             "year": datetime(when.year, 1, 1),
         }
         for every, first in firsts.items():
-            assert Form("clock").show(int(begin(np.array([tick]), every)[0])) == first
-        monday = Form("clock").show(int(begin(np.array([tick]), "week")[0]))
+            assert Form("clock").show(int(unit_start(np.array([tick]), every)[0])) == first
+        monday = Form("clock").show(int(unit_start(np.array([tick]), "week")[0]))
         assert monday.weekday() == 0
         assert monday <= when < monday + timedelta(days=7)
     months = edges_between(parse_time("2023-12-15").ticks, parse_time("2024-03-01").ticks, "month")

@@ -56,7 +56,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import outcome
 from uptack.progress import track
-from uptack.table.arguments import Owned
+from uptack.table.arguments import OwnedRows
 
 Function = Callable[[Any], Any]
 Functions = Function | Sequence[Function]
@@ -229,7 +229,7 @@ def evaluate(
     [0.25, -1.0, 0.5]
     """
     limit = float(checks.positive("timeout", timeout))
-    if isinstance(data, Owned):
+    if isinstance(data, OwnedRows):
         data, blocks = data.data, rows_of(blocks, data.whose.codes)
     runs = [functools.partial(_answer, one, accept) for one in functions(f, workers=workers)]
     built = parcels(data, blocks, shipped=not FORKS and not trusted)

@@ -21,7 +21,7 @@ from uptack import checks
 from uptack.blocks.block_copies import number_of_rows
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
-from uptack.table.arguments import Owned
+from uptack.table.arguments import OwnedRows
 from uptack.table.ids import NOBODY
 
 Indices = NDArray[np.int64]
@@ -82,7 +82,7 @@ def check_times(times: int, blocks: int) -> int:
 
 def units(data: Any) -> int:
     """The number of rows, or of people."""
-    if not isinstance(data, Owned):
+    if not isinstance(data, OwnedRows):
         return number_of_rows(data)
     data.whose.check("data", number_of_rows(data.data))
     return data.whose.people

@@ -120,7 +120,7 @@ def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, A
     return callback
 
 
-def stacked(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def stack_decorators(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Several decorators as one, in the given order."""
     return lambda f: functools.reduce(lambda inner, decorate: decorate(inner), reversed(decorators), f)
 
@@ -135,7 +135,7 @@ delta = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
-file_options = stacked(
+file_options = stack_decorators(
     click.option("--table", help="Which table of a DuckDB file."),
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
                  help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
@@ -158,7 +158,7 @@ file_options = stacked(
                  help="A word for missing values in a CSV file, such as NA; age=-9 for one column. May be repeated."),
 )  # fmt: skip
 
-session_options = stacked(
+session_options = stack_decorators(
     file_options,
     click.option("--ledger", help="A ledger that every release is debited to before data are read: a file, or the URL "
                                   "of a PostgreSQL database. [default: the one that the schema names]"),

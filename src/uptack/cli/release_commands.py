@@ -17,7 +17,7 @@ from uptack.cli.command_support import (
     epsilon,
     release,
     session_options,
-    stacked,
+    stack_decorators,
 )
 from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
@@ -68,7 +68,7 @@ def _columns(declaration: Declaration) -> Callable[[Any], Any]:
     reads = declaration.reads
     if reads.least > 1:
         formula = "formula" in declaration.allowed  # which names the columns itself
-        return stacked(
+        return stack_decorators(
             click.argument("target", required=not formula),
             click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."),
         )
@@ -91,7 +91,7 @@ def command(declaration: Declaration) -> click.Command:
     words = " ".join(example.get(option.form, option.name.upper()) for option in own)
     columns = "cost age wait_minutes" if declaration.reads.least > 1 else "age"
     epilog = f"\b\nExample:\n  uptack {name} patients.parquet {columns} {words + ' ' if words else ''}--epsilon 0.5"
-    decorate = stacked(
+    decorate = stack_decorators(
         click.command(name, help=declaration.summary, epilog=epilog),
         click.argument("path", metavar="TABLE"),
         _columns(declaration),
@@ -156,7 +156,7 @@ def commands() -> dict[str, click.Command]:
 @delta
 @click.option("--low", type=EXACT, help="The left end of the curve. [default: from private quantiles]")
 @click.option("--high", type=EXACT, help="The right end.")
-@stacked(as_json, session_options)
+@stack_decorators(as_json, session_options)
 def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
     """The density of a column as points of a curve: a kernel density estimate, or a Fourier series if δ = 0."""
     if low is not None and high is not None and not low < high:

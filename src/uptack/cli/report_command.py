@@ -21,7 +21,7 @@ from uptack.cli.command_support import (
     pairs,
     say,
     session_options,
-    stacked,
+    stack_decorators,
 )
 from uptack.errors import InvalidArgument
 from uptack.exact import read
@@ -83,14 +83,14 @@ Examples:
     callback=pairs(span, "LOW:HIGH, such as age=0:120"),
     help="NAME=LOW:HIGH: a guess of where a column's values lie. It may be wrong.",
 )
-@stacked(
+@stack_decorators(
     *(click.option(f"--{one.option.replace('_', '-')}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS)
 )
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Show costs and expected errors. Reads no data and spends nothing."
 )
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
-@stacked(as_json, session_options)
+@stack_decorators(as_json, session_options)
 def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **options: Any) -> int:
     """A private profile of a whole table, within one budget.
 
@@ -164,7 +164,7 @@ def _request(text: str) -> Request:
 @click.command(epilog="\b\nExample:\n  uptack plan patients.parquet median:age:0.1 iqr:cost:0.2 regression:cost,age:1")
 @click.argument("path", metavar="TABLE")
 @click.argument("requests", nargs=-1, required=True, metavar="STATISTIC:COLUMN:EPSILON...")
-@stacked(as_json, session_options)
+@stack_decorators(as_json, session_options)
 def plan(path: str, requests: tuple[str, ...], **options: Any) -> int:
     """The cost and the expected error of releases, before anything is spent."""
     json_wanted, asked = options.pop("as_json"), [_request(text) for text in requests]

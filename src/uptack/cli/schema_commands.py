@@ -22,7 +22,7 @@ from uptack.cli.command_support import (
     say,
     session_options,
     split_missing_words,
-    stacked,
+    stack_decorators,
 )
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
@@ -34,10 +34,10 @@ from uptack.session import Session
 from uptack.session.session import INFERRED
 from uptack.table import schema as schemas
 from uptack.table.csv import cells
-from uptack.table.csv.inspector import ColumnLook, Look, look
+from uptack.table.csv.inspector import ColumnLook, Look, inspect_file
 from uptack.table.engine import files
 from uptack.table.ids import MANY, SOUNDS, Repeats, repeats
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.schema import ColumnSchema, Schema
 
 WARNING = "FOR THE CURATOR ONLY: exact numbers from the rows. They are not private. Do not share them."
@@ -60,7 +60,7 @@ Examples:
 @click.option(
     "--write", is_flag=True, help="With --curator: save the result as TABLE.uptack.toml, which is public from then on."
 )
-@stacked(as_json, session_options)
+@stack_decorators(as_json, session_options)
 def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     """What is public about a table: columns and types, the number of rows or people, and whose privacy is protected."""
     json_wanted, ids = options.pop("as_json"), list[Repeats]()
@@ -88,7 +88,7 @@ def new_schema_place(path: str) -> Path:
     if not files.has_schema(path):
         fix = "Other tables have no schema. For a budget, run `uptack ledger create` and pass --ledger to each command."
         raise InvalidArgument("data", "a CSV, Parquet or Arrow file on this machine", repr(path), fix)
-    if (place := schemas.place(path)).exists():
+    if (place := schemas.schema_place(path)).exists():
         fix = "Edit that file, or remove it first."
         raise InvalidArgument("schema", "a new file", f"{place.name!r}, which exists", fix)
     return place
@@ -103,7 +103,7 @@ def inspect_table(path: str, options: dict[str, Any]) -> Look | None:
     given = files.FileOptions(types=options["types"] or None, **dialect_options(options))
     schema = files.schema_of(path)
     with steps(f"inspecting {Path(path).name}", 1):
-        seen = look(path, given if schema is None else schema.filled(given))
+        seen = inspect_file(path, given if schema is None else schema.filled(given))
     if schema is None:
         options |= {name: value for name, value in seen.dialect.items() if options[name] in (None, ())}
         options["types"] = {column.name: column.kind for column in seen.columns}
@@ -130,7 +130,7 @@ def save_schema(path: str, schema: Schema) -> None:
     """Write the schema beside the table."""
     place = new_schema_place(path)
     with place.open("x", encoding="utf-8") as file:
-        file.write(schemas.text(schema, Path(path).name))
+        file.write(schemas.schema_text(schema, Path(path).name))
     ids = " and ".join(map(label, schema.person))
     people = f" Rows with the same {ids} belong to one person." if ids else ""
     say(
@@ -243,7 +243,7 @@ def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjac
     if file.exists():
         raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
     say(repr(open_ledger(file, epsilon, delta, adjacency=relation)))
-    same = file.resolve().parent == schemas.place(path).resolve().parent
+    same = file.resolve().parent == schemas.schema_place(path).resolve().parent
     return file.name if same else str(file.resolve()), None
 
 
@@ -325,7 +325,9 @@ class _Questions:
         """Whose rows they are: people or the rows themselves."""
 
         def ids(text: str) -> tuple[str, ...]:
-            return tuple(known(one.strip(), dict.fromkeys(schema.columns, "other")) for one in text.split(",") if one)
+            return tuple(
+                column_name(one.strip(), dict.fromkeys(schema.columns, "other")) for one in text.split(",") if one
+            )
 
         question = "Column with the id of each row's person (several: separated by commas; none: rows are protected)"
         person = self._until(

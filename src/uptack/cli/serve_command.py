@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import ADJACENCIES, ANSWER, EXACT, dialect_options, file_options, say, stacked
+from uptack.cli.command_support import ADJACENCIES, ANSWER, EXACT, dialect_options, file_options, say, stack_decorators
 from uptack.errors import InvalidArgument, UptackError
 
 
@@ -37,7 +37,7 @@ Examples:
 @click.option("--workers", type=click.IntRange(1), help="The number of processes. [default: 1]")
 @click.option("--certificate", help="A TLS certificate, with --key.")
 @click.option("--key", help="The key of the certificate.")
-@stacked(file_options)
+@stack_decorators(file_options)
 def serve(source: str, **options: Any) -> int:
     """Let analysts ask for releases over HTTP, paid from one budget.
 

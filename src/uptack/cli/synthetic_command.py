@@ -18,7 +18,7 @@ from uptack.cli.command_support import (
     open_source,
     say,
     session_options,
-    stacked,
+    stack_decorators,
 )
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
@@ -43,7 +43,7 @@ Examples:
 @click.option("--page", help="An .html page that compares the synthetic rows with the private tables.")
 @click.option("--rows", type=click.IntRange(1), help="How many rows to draw. [default: as many as in the data]")
 @click.option("--levels", multiple=True, help="NAME=A,B,C: the public categories of a column. May be repeated.")
-@stacked(as_json, session_options)
+@stack_decorators(as_json, session_options)
 def synthetic(
     path: str, columns: tuple[str, ...], output: str, page: str | None, levels: tuple[str, ...], **options: Any
 ) -> int:

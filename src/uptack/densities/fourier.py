@@ -43,7 +43,7 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, public_size, read_question
 from uptack.statistics.quantiles import quantiles
-from uptack.table.memory.counts import added
+from uptack.table.memory.counts import sum_units
 from uptack.table.protocol import Columns
 from uptack.table.reads import POINTS
 
@@ -95,7 +95,7 @@ def counted(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     cells = np.stack([_cells(x, a, s) for x, a, s in zip(values.T, low, sides, strict=True)], axis=1)
     unique, place, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     if units is not None:
-        counts = added(place.reshape(-1), units, len(unique))
+        counts = sum_units(place.reshape(-1), units, len(unique))
     return unique.reshape(-1, len(columns)), counts
 
 

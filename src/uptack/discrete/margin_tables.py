@@ -19,7 +19,7 @@ from uptack.discrete.count_noise import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
 from uptack.discrete.sparse_histograms import sparse_histogram
-from uptack.display import Ends, Record, TabularValue, line, named
+from uptack.display import Ends, Record, TabularValue, line, unreserved_names
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label
@@ -30,7 +30,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
-from uptack.table.arguments import Owned
+from uptack.table.arguments import OwnedRows
 from uptack.table.reads import OwnedData
 from uptack.table.unit import ROW
 
@@ -117,7 +117,7 @@ class Margins(TabularValue, Mapping[Names, Floats]):
             for at, value in np.ndenumerate(array):
                 cell = {name: levels[name][i] for name, i in zip(names, at, strict=True)}
                 bounds = (None, None) if ends is None else (end[names][at] for end in ends)
-                records.append(line({"margin": ", ".join(map(label, names)), **named(cell)}, value, *bounds))
+                records.append(line({"margin": ", ".join(map(label, names)), **unreserved_names(cell)}, value, *bounds))
         return records
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def margins(
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     space: Domain = checks.instance("domain", domain, Domain, "a Domain of public categories")
-    people = columns if isinstance(columns, Owned) else None
+    people = columns if isinstance(columns, OwnedRows) else None
     unit = ROW if people is None else stated_unit(people.unit)
     levels = dict(zip(space.columns, space.shape, strict=True))
     shapes = {names: tuple(levels[name] for name in names) for names in _requested_margins(which, space)}

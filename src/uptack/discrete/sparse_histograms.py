@@ -22,7 +22,7 @@ from uptack.discrete.categories import stated_unit, table_moves
 from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
 from uptack.discrete.domains import Domain, check_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
-from uptack.display import Ends, Record, TabularValue, line, named
+from uptack.display import Ends, Record, TabularValue, line, unreserved_names
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball
 from uptack.noise import Entropy
@@ -31,7 +31,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
-from uptack.table.arguments import Owned
+from uptack.table.arguments import OwnedRows
 from uptack.table.reads import OwnedData
 from uptack.table.unit import ROW
 
@@ -147,7 +147,8 @@ class SparseHistogram(TabularValue, Mapping[int, Any]):
         names = [dict(zip(own, cell, strict=True)) for cell in cells]
         low, high = (repeat(None),) * 2 if ends is None else ends
         return [
-            line(named(name), *figure) for name, *figure in zip(names, self.counts.tolist(), low, high, strict=False)
+            line(unreserved_names(name), *figure)
+            for name, *figure in zip(names, self.counts.tolist(), low, high, strict=False)
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,7 +219,7 @@ class SparseCells(Mechanism[Cells, Cells]):
 
 def _occupied_cells(keys: Any, size: int, domain: Domain | None) -> tuple[Integers, Integers]:
     """The occupied cells in their order, and their counts: of rows, or of units of people."""
-    data = keys.data if isinstance(keys, Owned) else keys
+    data = keys.data if isinstance(keys, OwnedRows) else keys
     try:
         cell = places(domain.encode(data) if domain else data, size)
     except InvalidArgument as error:
@@ -226,7 +227,7 @@ def _occupied_cells(keys: Any, size: int, domain: Domain | None) -> tuple[Intege
             raise
         got, fix = error.got, "Give structured data as columns, with a Domain as domain_size."
         raise InvalidArgument("keys", "a one-dimensional column of integers", got, fix) from None
-    if not isinstance(keys, Owned):
+    if not isinstance(keys, OwnedRows):
         cells, counts = np.unique(cell[cell >= 0], return_counts=True)
         return cells, counts.astype(np.int64)
     cells, place = np.unique(cell, return_inverse=True)
@@ -289,7 +290,7 @@ def sparse_histogram(
     (SparseHistogram(2 of 4611686018427387904 cells kept), {3: 400, 1099511627776: 90}, 0)
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
-    unit = stated_unit(keys.unit) if isinstance(keys, Owned) else ROW
+    unit = stated_unit(keys.unit) if isinstance(keys, OwnedRows) else ROW
     domain = domain_size if isinstance(domain_size, Domain) else None
     size = domain.size if domain else check_size("domain_size", domain_size)
     law = cell_noise(eps, relation, RISING if rule == "adaptive" else Fraction(1, 2), unit.most)

@@ -14,8 +14,8 @@ from uptack.display.tabular import (
     Tabular,
     TabularValue,
     line,
-    named,
     of_value,
+    unreserved_names,
 )
 
 __all__ = [
@@ -27,6 +27,6 @@ __all__ = [
     "Tabular",
     "TabularValue",
     "line",
-    "named",
     "of_value",
+    "unreserved_names",
 ]

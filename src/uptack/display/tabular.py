@@ -40,10 +40,10 @@ def line(names: Record, value: Any, low: Any = None, high: Any = None) -> Record
     return {**names, "value": plain(value), "low": plain(low), "high": plain(high)}
 
 
-def named(columns: Record) -> Record:
+def unreserved_names(columns: Record) -> Record:
     """Names of columns from the data beside reserved ones: a name that is taken gets an underscore.
 
-    >>> named({"age": 3, "value": 4, "value_": 5})
+    >>> unreserved_names({"age": 3, "value": 4, "value_": 5})
     {'age': 3, 'value__': 4, 'value_': 5}
     """
     made: Record = {}
@@ -119,7 +119,7 @@ def data_frame(records: Sequence[Record], package: str) -> Any:
 # ------------------------------------------------------------------------------------------------------- tables of text
 
 
-def padded(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[list[str]]:
+def pad_cells(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[list[str]]:
     """The cells of a table, each as wide as its column. Those of the columns in `right` are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
@@ -135,7 +135,7 @@ def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[
     ward   rows
     north    12
     """
-    return ["  ".join(cells).rstrip() for cells in padded(rows, right)]
+    return ["  ".join(cells).rstrip() for cells in pad_cells(rows, right)]
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
@@ -146,7 +146,7 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int
     |-------|-----:|
     | north |   12 |
     """
-    cells = padded([head, *rows], right=range(left, len(head)))
+    cells = pad_cells([head, *rows], right=range(left, len(head)))
     rule = ("-" * (len(cell) + 2) if i < left else "-" * (len(cell) + 1) + ":" for i, cell in enumerate(cells[0]))
     first, *others = (f"| {' | '.join(line)} |" for line in cells)
     return [first, f"|{'|'.join(rule)}|", *others]

@@ -27,7 +27,7 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.statistics.quantiles import quantiles
-from uptack.table.ids import numbered
+from uptack.table.ids import renumber
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.reads import DESIGN
@@ -145,7 +145,7 @@ class Design:
         labelled = np.abs(y) == 1 if self.penalty.labels else np.ones(y.size, bool)
         if missing == "error" and not labelled.all():
             raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
-        whose, people = (None, 0) if held.codes is None else numbered(held.codes[labelled])
+        whose, people = (None, 0) if held.codes is None else renumber(held.codes[labelled])
         return TrainingRows(x[labelled], y[labelled], whose, people)
 
     def place(self) -> tuple[float, float]:

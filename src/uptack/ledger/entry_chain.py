@@ -159,9 +159,7 @@ class Verification:
         return f"{self.entries} valid entries" + ("" if self.fault is None else f", then {self.fault}")
 
 
-def following(
-    last: Row | None, stated: dict[str, Any], balance: Balance, relation: Adjacency, tree: Loss | None
-) -> Row:
+def next_row(last: Row | None, stated: dict[str, Any], balance: Balance, relation: Adjacency, tree: Loss | None) -> Row:
     """The row after `last` (None for the first) with these fields and this balance."""
     row = stated | {
         "number": 1 if last is None else last["number"] + 1,
@@ -225,7 +223,7 @@ class ChainSums:
         return Balance(self.budget, self.spent, own)
 
 
-def walk(rows: Iterable[Row], head: Head | None, witness: Head | None = None) -> Verification:
+def verify_chain(rows: Iterable[Row], head: Head | None, witness: Head | None = None) -> Verification:
     """Whether each row follows from those before it, the sums are right, and the last row is the head.
 
     A witness is a head that was saved earlier. Its entry must still be there, with its hash.

@@ -182,7 +182,7 @@ class Ledger(Tabular):
     ) -> Entry:
         """Adds an entry after `last`: its kind, analyst and description, its cost, and what `following` needs."""
         fields = dict(zip(("dataset", "kind", "analyst", "what"), (self.dataset, *words), strict=True))
-        row = entry_chain.following(last, fields | entry_chain.amounts("", cost), *after)
+        row = entry_chain.next_row(last, fields | entry_chain.amounts("", cost), *after)
         ledger_store.append(connection, row)
         return entry_chain.entry(row, cost.adjacency)
 
@@ -257,7 +257,7 @@ class Ledger(Tabular):
         saved = None if witness is None else Head(witness.number, witness.hash)
         with self._store.reading() as connection:
             head = ledger_store.head(connection, self.dataset)
-            return entry_chain.walk(ledger_store.rows(connection, self.dataset), head, saved)
+            return entry_chain.verify_chain(ledger_store.rows(connection, self.dataset), head, saved)
 
     # --------------------------------------------------------------------------------------------- inside a transaction
 

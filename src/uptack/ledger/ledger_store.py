@@ -123,7 +123,7 @@ Identity = tuple[int, int]
 """The identity of a file, whatever its name: its device and its inode."""
 
 
-def resolved(place: str | Path) -> Path:
+def resolve_path(place: str | Path) -> Path:
     """The resolved path of an existing or a new file."""
     if str(place) in ("", ".", ":memory:"):
         raise InvalidArgument("place", "the path of a file, or a URL", checks.describe(str(place)))
@@ -205,7 +205,7 @@ class Store:
             except ImportError as missing:
                 raise UptackError('a ledger in PostgreSQL needs psycopg: pip install "uptack[postgres]"') from missing
         else:
-            self._path = resolved(place)
+            self._path = resolve_path(place)
             self.name = str(self._path)
             self._engine = sa.create_engine("sqlite://", creator=lambda: self._connect("rw"), poolclass=sa.NullPool)
 

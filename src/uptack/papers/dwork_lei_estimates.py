@@ -26,7 +26,7 @@ from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import least_n
 from uptack.statistics.propose_test_release import SCALE_SLOPE
 from uptack.table.exact_sum import SCALE
-from uptack.table.memory.order import selected
+from uptack.table.memory.order import order_of
 from uptack.table.unit import ROW
 from uptack.table.values.entrance import column_field
 
@@ -175,7 +175,7 @@ def TM(
     bound = found.value * factor * ROUNDING / N if found.value > 0 else 0.0
     if max(found.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
         return account.close(Found.refusal(HOW, TOO_LARGE))
-    ranked = selected(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)], ROW)
+    ranked = order_of(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)], ROW)
     mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
     value, noise = account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
     return account.close(Found(value, HOW, noise))

@@ -122,7 +122,11 @@ class Declaration:
         """Its options, from its signature, with those about groups and people that it supports."""
         added = (*(options.GROUPING if self.by else ()), *options_of(self.people, self.reads))
         unsupported = {*options.GROUPING, *options.PEOPLE} - {*added, *self._parameters}
-        own = [option for option in options.read(self.function, self.data) if option.name not in unsupported]
+        own = [
+            option
+            for option in options.options_of_signature(self.function, self.data)
+            if option.name not in unsupported
+        ]
         names = {option.name for option in own}
         return (*own, *(options.KNOWN[name] for name in added if name not in names))
 
@@ -134,7 +138,7 @@ class Declaration:
     @functools.cached_property
     def grouping(self) -> tuple[str, ...]:
         """The options about groups, which the function itself does not get."""
-        pure = options.unpacked(self.function) == options.PURE_GROUPING
+        pure = options.unpacked_keys(self.function) == options.PURE_GROUPING
         return () if not self.by else options.PURE_GROUPING if pure else options.GROUPING
 
     @functools.cached_property
@@ -188,7 +192,7 @@ class Declaration:
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuses unknown options by name, and arrays in place of one value."""
-        takes_any = options.unpacked(self.function) == ()  # and passes them on to another function
+        takes_any = options.unpacked_keys(self.function) == ()  # and passes them on to another function
         for name in () if takes_any else given:
             if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
                 ours = OTHER_NAMES.get(str(name), "")

@@ -106,7 +106,7 @@ def declared() -> dict[str, Declaration]:
         return dict(_DECLARED)
 
 
-def _named(name: str) -> Declaration | None:
+def _declaration_of(name: str) -> Declaration | None:
     """The release function of that name. Our modules are imported one by one until one of them has declared it."""
     if name in _READY and _READY[name] is _DECLARED.get(name):
         return _READY[name]
@@ -133,7 +133,7 @@ def of_columns(declaration: Declaration) -> bool:
 
 def find(name: object, where: Callable[[Declaration], bool] = lambda _: True) -> Declaration:
     """The declaration of that name, among those that meet a condition."""
-    found = _named(name) if isinstance(name, str) else None
+    found = _declaration_of(name) if isinstance(name, str) else None
     if found is not None and where(found):
         return found
     known = {n: d for n, d in declared().items() if where(d)}

@@ -189,12 +189,12 @@ SINGLE = {option.name for option in KNOWN.values() if option.form in ("choice", 
 """Options that are one value in every function that has them: one word, a truth value or one number."""
 
 
-def read(function: Callable[..., Any], data: tuple[str, ...]) -> tuple[Option, ...]:
+def options_of_signature(function: Callable[..., Any], data: tuple[str, ...]) -> tuple[Option, ...]:
     """The options of a function: the parameters of its signature that are not data."""
     found = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            found += [replace(KNOWN.get(one, Option(one)), default=None) for one in unpacked(function) or ()]
+            found += [replace(KNOWN.get(one, Option(one)), default=None) for one in unpacked_keys(function) or ()]
         elif name not in data:
             positional = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
             known = KNOWN.get(name, Option(name))
@@ -202,7 +202,7 @@ def read(function: Callable[..., Any], data: tuple[str, ...]) -> tuple[Option, .
     return tuple(found)
 
 
-def unpacked(function: Callable[..., Any]) -> tuple[str, ...] | None:
+def unpacked_keys(function: Callable[..., Any]) -> tuple[str, ...] | None:
     """The keys of `**options: Unpack[Options]`; () if `**options` can be anything, None without such a parameter."""
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:

@@ -30,7 +30,7 @@ from uptack.report.number_card import DURATIONS, INTEGERS, LISTED_INTEGERS, NUMB
 from uptack.report.section import SectionPlan, plan_section, registered_sections
 from uptack.session import Request, Session
 from uptack.session.requests import Made
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.values.kinds import NUMERIC
 from uptack.table.values.times import TIMED
 
@@ -174,7 +174,7 @@ def report_columns(
     kinds, described = session.source.kinds, session.schema.columns
     wanted, unwanted = ((one,) if isinstance(one, str) else tuple(one or ()) for one in (columns, skip))
     for name in (*wanted, *unwanted):
-        known(name, kinds)
+        column_name(name, kinds)
     if columns is not None:
         return tuple(name for name in wanted if name not in unwanted), ()
     stated = {name: column.skip for name, column in described.items() if column.skip is not None}
@@ -194,9 +194,9 @@ def _parts(
 ) -> list[Part]:
     kinds, schema = session.source.kinds, session.schema
     for name in (*shares, *measures):
-        known(name, kinds)
+        column_name(name, kinds)
     for name in plausible:
-        known(name, kinds, (*NUMERIC, *TIMED))
+        column_name(name, kinds, (*NUMERIC, *TIMED))
     listed = {name: schema.column(name).levels or () if kinds[name] in ("text", "integer") else () for name in names}
     units = {name: column.unit or "" for name, column in schema.columns.items()} | dict(measures)
     unlisted = [name for name in names if kinds[name] in CATEGORIES.kinds and not listed[name]]

@@ -115,10 +115,10 @@ def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> File
     paths, layout = text_layout(data, options)
     file = Path(os.fspath(data)).name
 
-    kinds, stored = rules.declared(types, layout), _stored_kinds(ledger, file, layout.names)
+    kinds, stored = rules.declared_kinds(types, layout), _stored_kinds(ledger, file, layout.names)
     fresh = [name for name, kind in kinds.items() if kind == GUESS and name not in stored]
     if fresh:
-        guessed = rules.guess(paths, layout)
+        guessed = rules.infer_kinds(paths, layout)
         for name in fresh:
             entry = json.dumps([_short(file), _short(name), guessed[name]])
             ledger.debit(Privacy(0, 0, ledger.adjacency), what=WORD + entry)

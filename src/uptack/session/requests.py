@@ -24,9 +24,9 @@ from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.statistic import buys_size, ranks
 from uptack.table.protocol import Table
-from uptack.table.reads import Grouped, named_groups
+from uptack.table.reads import Grouped, group_names
 from uptack.table.schema import ColumnSchema, Schema
-from uptack.table.unread import Touched, UnreadTable
+from uptack.table.unread import DataNeeded, UnreadTable
 
 Made = Release[Any] | NoReply
 
@@ -38,11 +38,11 @@ class NoEntropy(Entropy):
 
     def bytes(self, count: int) -> bytes:
         """Stops the dry run."""
-        raise Touched
+        raise DataNeeded
 
     def begin(self) -> None:
         """Stops the rehearsal before rows are read."""
-        raise Touched
+        raise DataNeeded
 
 
 @dataclass(frozen=True, init=False)
@@ -126,7 +126,7 @@ class Request:
         self.declaration.reads.check(self.statistic, self.columns, table, self.given)
         try:
             reply = self._dry_run(UnreadTable.of(table))
-        except Touched:
+        except DataNeeded:
             return None
         return reply if isinstance(reply, NoReply) else None
 
@@ -135,7 +135,7 @@ class Request:
         buys = public.get("missing") == "drop" and self.cost.adjacency.size_is_public and "by" not in public
         if not buys or (self.declaration.plan is ranks and not buys_size(public, self.cost)):
             return self._answer(table, public)  # it refuses by the public number of all rows itself
-        with suppress(Touched):  # up to the count of rows with a value: wrong arguments are refused here
+        with suppress(DataNeeded):  # up to the count of rows with a value: wrong arguments are refused here
             self._answer(table, dict(public))
         left = 1 - COUNT_SHARE
         public |= {"missing": "error", "epsilon": self.cost.exact_epsilon * left}  # too few for all, too few for some
@@ -162,7 +162,7 @@ class Request:
         if "by" not in given:
             made: Made = self.declaration.public(*arguments, **given)
             return made
-        grouped = Grouped(table.groups(named_groups(given.pop("by"))), arguments, table.unit.people)
+        grouped = Grouped(table.groups(group_names(given.pop("by"))), arguments, table.unit.people)
         data, rest = in_groups(self.declaration, grouped, given)
         run = self.declaration.by
         assert run is not None, "an option that it does not have"

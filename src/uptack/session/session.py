@@ -30,7 +30,7 @@ from uptack.registry.other_words import OTHER_WORDS
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
 from uptack.session.requests import Made, Request, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
-from uptack.table.names import hidden, known
+from uptack.table.names import column_name, refuse_ids
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
 
@@ -109,15 +109,15 @@ class Session:
         fix = "For several values of one column use one condition: ('in', values)."
         checks.few("where", len(self.conditions) + len(given), MOST_CONDITIONS, "conditions in a session", fix)
         for name in given:
-            hidden(name, self.source.unit.ids)
+            refuse_ids(name, self.source.unit.ids)
         made = copy(self)
         made.conditions = (*self.conditions, *conditions(given, self.source.kinds, self.source.forms))
         made.source = self.whole.where(made.conditions)
         return made
 
     def __getitem__(self, name: str) -> SessionColumn:
-        hidden(name, self.source.unit.ids)
-        known(name, self.source.kinds)
+        refuse_ids(name, self.source.unit.ids)
+        column_name(name, self.source.kinds)
         return SessionColumn(self, name)
 
     def run(self, request: Request) -> Made:
@@ -239,7 +239,7 @@ class Session:
         Of several columns it is `count(by=columns)`, with `groups=` for public combinations, or `delta=` to find those
         that are frequent.
         """
-        names = spread(columns)
+        names = column_names(columns)
         if len(names) < 2:
             return self.run(Request("histogram", *names, **options))
         return self.run(Request("count", by=group_columns("histogram", names, options), **options))
@@ -248,7 +248,7 @@ class Session:
         self, rows: str | Iterable[str] | None = None, columns: str | None = None, *others: str, **options: Any
     ) -> Made:
         """Counts by two columns, as a two-way table: those of `histogram(rows, columns)`, for the same ε."""
-        names = spread(name for name in (rows, columns, *others) if name is not None)
+        names = column_names(name for name in (rows, columns, *others) if name is not None)
         if len(names) != 2:
             fix = "For more columns use histogram." if len(names) > 2 else ""
             raise WrongArguments("crosstab", "2 columns", len(names), fix)
@@ -259,7 +259,7 @@ class Session:
 
         **Theorem.** (ε, δ)-differentially private: each of the k tables has ε/k and δ/k, and their losses add up.
         """
-        names = group_columns("margins", spread(columns), options)
+        names = group_columns("margins", column_names(columns), options)
         if not names:
             raise WrongArguments("margins", "1 or more columns", 0)
         tables = list(itertools.combinations(names, checks.integer("which", which, least=1)))
@@ -271,7 +271,7 @@ class Session:
         listed, own = options.get("groups"), [dict[str, Any]() for _ in tables]
         if isinstance(listed, Mapping):  # each table gets the values of its own columns
             for name in listed:
-                known(name, {column: kind for column, kind in self.source.kinds.items() if column in names})
+                column_name(name, {column: kind for column, kind in self.source.kinds.items() if column in names})
             own = [{"groups": {name: listed[name] for name in table if name in listed}} for table in tables]
         requests = [
             Request("count", by=list(table), **{**options, **each, **groups})
@@ -300,7 +300,7 @@ class Session:
         reads, own = declaration.reads, _positional(declaration)
         if reads.shape == "design":
             given = (*given, *(value for key in ("y", "x") if (value := options.pop(key, None)) is not None))
-        given = spread(given)
+        given = column_names(given)
         if "formula" in declaration.allowed and len(given) == 1 and is_formula(self, given[0]):
             if options.get("formula") is not None:
                 raise InvalidArgument("formula", "given once", "two formulas")
@@ -520,10 +520,10 @@ def group_columns(what: str, named: Sequence[Any], options: dict[str, Any]) -> l
     return list(named)
 
 
-def spread(columns: Iterable[Any]) -> tuple[Any, ...]:
+def column_names(columns: Iterable[Any]) -> tuple[Any, ...]:
     """Names of columns one by one, where some are in a list.
 
-    >>> spread(("cost", ["age", "wait"])), spread(("cost", "age")), spread(("cost", [0.5]))
+    >>> column_names(("cost", ["age", "wait"])), spread(("cost", "age")), spread(("cost", [0.5]))
     (('cost', 'age', 'wait'), ('cost', 'age'), ('cost', [0.5]))
     """
 

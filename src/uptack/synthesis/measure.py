@@ -22,7 +22,7 @@ from uptack.synthesis.cells import ColumnCells, is_ordered, keys_of, numbers, nu
 from uptack.synthesis.fit import Pair, coarse, model_tables, rake, update
 from uptack.synthesis.noisy_counts import KEYS, Counts, RhoBudget, short
 from uptack.synthesis.one_way import Margin
-from uptack.table.memory.counts import added
+from uptack.table.memory.counts import sum_units
 from uptack.table.protocol import Column, Columns, Weights
 from uptack.table.values.field import Field
 
@@ -45,7 +45,7 @@ def tally(codes: Codes, weights: Weights, size: int) -> Counts:
     """The units in each of so many cells, of one batch. With weights they are integers without a largest."""
     if weights is None:
         return np.bincount(codes, minlength=size).astype(np.int64)
-    return added(codes, weights, size).astype(object)
+    return sum_units(codes, weights, size).astype(object)
 
 
 # -------------------------------------------------------------------------------------------------------------- columns

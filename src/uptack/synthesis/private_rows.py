@@ -28,11 +28,11 @@ from uptack.synthesis.one_way import Margin
 from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
 from uptack.table.ids import owners
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import comparable, known
+from uptack.table.names import column_name, comparable
 from uptack.table.opening import open_table
 from uptack.table.protocol import Column, Columns
-from uptack.table.reads import Entered, Reads
-from uptack.table.values.entrance import field, foreign, frame
+from uptack.table.reads import EnteredData, Reads
+from uptack.table.values.entrance import field, frame, frame_column
 from uptack.table.values.kinds import Kind, canonical
 from uptack.table.values.times import DAY, Form, ticks_beside
 
@@ -47,7 +47,7 @@ class TableData:
 
     people: tuple[str, ...] = ()
 
-    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> EnteredData:
         """All columns but those of ids."""
         table = data["table"]
         if isinstance(person, str) or (isinstance(person, list | tuple) and person and _are_names(person, table)):
@@ -59,7 +59,7 @@ class TableData:
             whose = owners(person)
             whose.check("table", next(iter(columns.table.fields.values())).size)
             made = MemoryTable.of(columns.table.fields, whose)
-        return Entered({"table": Columns(map(made.column, made.kinds))}, made, ())  # type: ignore[arg-type]
+        return EnteredData({"table": Columns(map(made.column, made.kinds))}, made, ())  # type: ignore[arg-type]
 
 
 def _are_names(person: Any, table: Any) -> bool:
@@ -76,7 +76,7 @@ def table_columns(table: Any) -> Columns:
         return table
     if isinstance(table, Column):
         return Columns([table])
-    single = isinstance(table, list | tuple) or (frame(table) is None and foreign(table) is not None)
+    single = isinstance(table, list | tuple) or (frame(table) is None and frame_column(table) is not None)
     source = MemoryTable.of({"x": field("table", table)}) if single else open_table(table)
     return Columns(map(source.column, source.kinds))
 
@@ -188,7 +188,7 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
         "levels", levels, Mapping, "a mapping of columns to public categories", "Such as {'ward': ['a', 'b']}."
     )  # fmt: skip
     for name, values in given.items():
-        kind = kinds[known(name, kinds)]
+        kind = kinds[column_name(name, kinds)]
         if isinstance(values, str) or not hasattr(values, "__iter__") or not (few := list(values)):
             raise InvalidArgument(f"levels[{name!r}]", "a list of categories", checks.outline(values))
         checked = [_level(name, kind, value, forms[name]) for value in few]

@@ -13,7 +13,7 @@ from uptack.table.memory import counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column, Columns
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.entrance import NUMBERS, check_held, column_field, field, matrix_fields, parts
+from uptack.table.values.entrance import NUMBERS, check_kind, column_field, field, matrix_fields, parts
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
@@ -25,7 +25,7 @@ MEASURED: tuple[Kind, ...] = (*NUMERIC, *TIMED)
 def as_column(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Column:
     """A column of a table, or other data as a column of a table in memory. Other kinds are refused by their type."""
     if isinstance(x, Column):
-        check_held(name, x.kind, (x.kind,) if kinds is None else kinds, must)
+        check_kind(name, x.kind, (x.kind,) if kinds is None else kinds, must)
         return x
     return MemoryTable.of({name: column_field(name, x, kinds, must)}).column(name)
 
@@ -74,7 +74,7 @@ def category_fields(by: Any, name: str = "by") -> dict[str, Field]:
 
 
 @dataclass(frozen=True, eq=False)
-class Owned:
+class OwnedRows:
     """Data of any form and whose their rows are, for functions that read rows themselves."""
 
     data: Any
@@ -83,17 +83,17 @@ class Owned:
 
     of_people: ClassVar[bool] = True
 
-    def weighted(self, unit: PrivacyUnit) -> Owned:
+    def weighted(self, unit: PrivacyUnit) -> OwnedRows:
         """The same with units that rows share in another way."""
-        return Owned(self.data, self.whose, unit)
+        return OwnedRows(self.data, self.whose, unit)
 
-    def sharing(self, share: str, at_most: int | None = None) -> Owned:
+    def sharing(self, share: str, at_most: int | None = None) -> OwnedRows:
         """The same of people whose rows share their units so."""
         return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
-    def of(self, data: Any) -> Owned:
+    def of(self, data: Any) -> OwnedRows:
         """Other data of the same rows."""
-        return Owned(data, self.whose, self.unit)
+        return OwnedRows(data, self.whose, self.unit)
 
     def column(self, values: Any) -> Column:
         """A column that was made of the data, row by row."""

@@ -38,7 +38,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.labels import label
-from uptack.table.names import is_unicode, known
+from uptack.table.names import column_name, is_unicode
 from uptack.table.values.kinds import Kind, canonical, in_order
 from uptack.table.values.kinds import number as nearest
 from uptack.table.values.times import Form, ticks_beside
@@ -76,7 +76,7 @@ class Condition:
     form: Form | None = None
 
     def __str__(self) -> str:
-        name, shown = label(self.column), [_shown(value, self.kind, self.form) for value in self.values]
+        name, shown = label(self.column), [_value_text(value, self.kind, self.form) for value in self.values]
         if self.operation == "between":
             return f"{name} between {shown[0]} and {shown[1]}"
         return f"{name} {self.operation} " + (f"({', '.join(shown)})" if self.operation in LISTS else shown[0])
@@ -112,7 +112,7 @@ class Condition:
         return (there & same()) | ~there if None in self.values else there & same()
 
 
-def decided(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
+def comparison_of_type(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
     """Whether a comparison holds for all values of a type that does not reach so far; None where it does."""
     if limits is None or limits[0] <= end <= limits[1]:
         return None
@@ -124,7 +124,7 @@ def _alike(value: Hashable, end: Hashable) -> bool:
     return isinstance(value, str) == isinstance(end, str) and isinstance(value, int | float | str)
 
 
-def _shown(value: Hashable, kind: Kind, form: Form | None) -> str:
+def _value_text(value: Hashable, kind: Kind, form: Form | None) -> str:
     if value is None:
         return "None"
     if form is not None:
@@ -146,7 +146,7 @@ def conditions(
     if not given:
         raise InvalidArgument("where", "one or more conditions", "none", FIX)
     return tuple(
-        _condition(known(name, columns, COMPARED), columns[name], what, (forms or {}).get(name))
+        _condition(column_name(name, columns, COMPARED), columns[name], what, (forms or {}).get(name))
         for name, what in given.items()
     )
 
@@ -161,7 +161,7 @@ def _condition(name: str, kind: Kind, what: Any, form: Form | None) -> Condition
         raise InvalidArgument(_at(name), "'==', '!=', 'in' or 'not in' for truth values", repr(operation), fix)
     compared: Kind = "number" if form is not None else kind
     if operation in LISTS:
-        found = {_value(name, kind, one, form, missing=True) for one in _listed(name, value)}
+        found = {_value(name, kind, one, form, missing=True) for one in _list_values(name, value)}
         return Condition(name, compared, operation, tuple(sorted(found, key=in_order)), form)
     if operation == "between":
         if not isinstance(value, tuple | list) or len(value) != 2:
@@ -178,7 +178,7 @@ def _at(name: str) -> str:
     return f"where[{name!r}]"
 
 
-def _listed(name: str, value: Any) -> list[Any]:
+def _list_values(name: str, value: Any) -> list[Any]:
     must = f"a list of 1 to {MOST:,} values for 'in' and 'not in'"
     listed = isinstance(value, list | tuple | set | frozenset | range)
     if not listed and not (isinstance(value, np.ndarray) and value.ndim == 1):

@@ -89,11 +89,11 @@ def of_fields(ids: Sequence[tuple[str, Field]]) -> Owners:
     codes, people = read[0]
     for more, number in read[1:]:
         there = (codes != NOBODY) & (more != NOBODY)
-        codes, people = numbered(np.where(there, codes * number + more, NOBODY))
+        codes, people = renumber(np.where(there, codes * number + more, NOBODY))
     return Owners(codes, people, tuple(name for name, _ in ids))
 
 
-def numbered(codes: Integers) -> tuple[Integers, int]:
+def renumber(codes: Integers) -> tuple[Integers, int]:
     """Numbers of people, with gaps, as 0, 1, 2, ... without; negative ones are nobody."""
     there = codes >= 0
     found, inverse = np.unique(codes[there], return_inverse=True)

@@ -9,11 +9,13 @@ from typing import Any
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownName
-from uptack.table.values.kinds import Kind, canonical, held, labelled
+from uptack.table.values.kinds import Kind, canonical, labels_of_kind, row_value
 from uptack.table.values.times import parse_time
 
 
-def known(name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column") -> str:
+def column_name(
+    name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column"
+) -> str:
     """The name of a column, of one of the kinds. Looks at names and types only."""
     if not isinstance(name, str) or name not in columns:
         near = difflib.get_close_matches(str(name), columns, n=3, cutoff=0.5)
@@ -38,7 +40,7 @@ def is_unicode(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def hidden(name: object, person: Sequence[str]) -> None:
+def refuse_ids(name: object, person: Sequence[str]) -> None:
     """Refuses a column of ids."""
     if name in person:
         fix = "Ids are not released, and rows are not selected or grouped by them."
@@ -60,7 +62,7 @@ def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
     """A public value as rows of a column of this kind show it; None stands for a missing value."""
     if kind != "duration" or canonical(value) is None:
         check_kind(what, [value], name, kind)
-        return labelled([canonical(value)], kind)[0]
+        return labels_of_kind([canonical(value)], kind)[0]
     span = parse_time(value)
     if span is None or span.word != "duration":
         must = "a duration, such as timedelta(hours=1) or 01:00:00"
@@ -124,4 +126,4 @@ def group_key(group: Any, kinds: Sequence[Kind]) -> tuple[Hashable, ...]:
     parts = group if len(kinds) > 1 and isinstance(group, tuple) else (group,)
     if len(parts) != len(kinds):
         raise InvalidArgument("groups", f"tuples of {len(kinds)} values", checks.describe(group))
-    return tuple(held(part, kind) for part, kind in zip(parts, kinds, strict=True))
+    return tuple(row_value(part, kind) for part, kind in zip(parts, kinds, strict=True))

@@ -17,7 +17,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import id_names
 from uptack.table.protocol import Table
 from uptack.table.snapshots import state
-from uptack.table.values.entrance import all_declared, field, frame, package
+from uptack.table.values.entrance import field, frame, package, with_declared_kinds
 from uptack.table.values.field import Field
 
 
@@ -106,7 +106,7 @@ def open_table(
 def _open(data: Any, options: files.FileOptions) -> Table:
     if isinstance(data, str | os.PathLike):
         opened = files.open_file(data, options)
-        connection.check(opened)
+        connection.check_engine(opened)
         return EngineTable.of(opened, state(connection.backend(opened)).durations)
     home = package(data)
     framed = home in FRAMES and hasattr(type(data), "columns")
@@ -117,8 +117,8 @@ def _open(data: Any, options: files.FileOptions) -> Table:
     if in_memory:
         return MemoryTable.of(memory_fields(data, types if isinstance(types, Mapping) else None))
     if home == "ibis" and hasattr(data, "schema"):
-        connection.check(data)
-        return EngineTable.of(expressions.total(data))
+        connection.check_engine(data)
+        return EngineTable.of(expressions.with_failures_missing(data))
     if home == "pyspark" and hasattr(data, "sparkSession"):
         try:
             con = connection.ibis().pyspark.connect(data.sparkSession)
@@ -139,7 +139,7 @@ def memory_fields(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, F
     if columns is not None:
         if len({name for name, _ in columns}) < len(columns):
             raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
-        return all_declared({name: field(name, values) for name, values in columns}, types)
+        return with_declared_kinds({name: field(name, values) for name, values in columns}, types)
     if isinstance(x, Mapping):
         named = {str(name): values for name, values in x.items()}
     elif x.dtype.names:
@@ -148,7 +148,7 @@ def memory_fields(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, F
         named = {f"x{place}": x[:, place] for place in range(x.shape[1])}
     else:
         named = {"x": x}
-    return all_declared({name: field(f"data[{name!r}]", values) for name, values in named.items()}, types)
+    return with_declared_kinds({name: field(f"data[{name!r}]", values) for name, values in named.items()}, types)
 
 
 FRAMES = ("pandas", "polars", "pyarrow")

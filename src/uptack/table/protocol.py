@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table.conditions import Condition
 from uptack.table.exact_sum import Floats
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit
 from uptack.table.values.field import Field
@@ -398,12 +398,6 @@ class GroupedTable(ABC):
         """The kinds that public values of these columns must have."""
         return {name: self.table.value_kind(name) for name in self.by}
 
-    @property
-    def unit(self) -> PrivacyUnit:
-        """Whose rows they are."""
-        unit: PrivacyUnit = self.table.unit
-        return unit
-
     def among(self, groups: Sequence[Hashable]) -> GroupedTable:
         """Only these groups, which are public: rows of others are in none."""
         return replace(self, only=groups)
@@ -527,7 +521,7 @@ class Table(ABC):
     def column(self, name: str) -> Column:
         """A column of any kind; truth values read as 0 and 1."""
         kind = self.kinds.get(name) if isinstance(name, str) else None
-        kind = kind or self.kinds[known(name, self.kinds)]  # which says what there is
+        kind = kind or self.kinds[column_name(name, self.kinds)]  # which says what there is
         return Column(self, Name(name), kind, self.forms.get(name), kind in (*TIMED, *WHOLE))
 
     @abstractmethod

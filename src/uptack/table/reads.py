@@ -16,12 +16,12 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.arguments import Owned, category_fields
+from uptack.table.arguments import OwnedRows, category_fields
 from uptack.table.ids import owners
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import comparable, hidden, known
+from uptack.table.names import column_name, comparable, refuse_ids
 from uptack.table.protocol import Columns, GroupedTable, Table
-from uptack.table.unit import Integers, PrivacyUnit
+from uptack.table.unit import PrivacyUnit
 from uptack.table.values.entrance import column_field, frame, matrix_fields
 from uptack.table.values.field import Field
 from uptack.table.values.kinds import NUMERIC, Kind
@@ -59,10 +59,6 @@ class Grouped:
         """Each person in up to so many groups."""
         return replace(self, groups=self.groups.within(at_most))
 
-    def sizes(self) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, and their numbers of rows, or of people."""
-        return self.groups.sizes()
-
     def rows(self, group: Hashable) -> tuple[Any, ...]:
         """The arguments of a group."""
         return self._of(self.groups.part(group))
@@ -90,7 +86,7 @@ class Grouped:
 
 
 @dataclass(frozen=True)
-class Entered:
+class EnteredData:
     """A caller's data as columns of one table: the arguments by name, and the table with the columns of groups."""
 
     arguments: dict[str, Any]
@@ -128,17 +124,19 @@ class Reads:
         formula = given.get("formula") is not None
         if self.shape == "design" and not formula and names[0] in names[1:]:
             raise InvalidArgument("columns", "predictors other than the response", repr(names[0]))
-        by = named_groups(given.get("by"))
+        by = group_names(given.get("by"))
         for name in (*names, *by, given.get("order")):
-            hidden(name, table.unit.ids)
+            refuse_ids(name, table.unit.ids)
         if given.get("order") is not None:
-            known(given["order"], table.kinds, (*COUNTED, *TIMED), what="order")  # not all other types have an order
+            column_name(
+                given["order"], table.kinds, (*COUNTED, *TIMED), what="order"
+            )  # not all other types have an order
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
             kinds = COUNTED if formula else kinds
-            known(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
+            column_name(name, table.kinds, kinds if given.get("edges") is None else [k for k in kinds if k != "text"])
         for name in by:
-            known(name, table.kinds, COUNTED)
+            column_name(name, table.kinds, COUNTED)
         labels = given.get("groups") if self.shape == "labelled" else None
         if isinstance(labels, list | tuple) or (isinstance(labels, np.ndarray) and labels.ndim):
             for group in labels:  # whether rows can have such labels is public
@@ -173,7 +171,7 @@ class Reads:
 
     # ----------------------------------------------------------------------------------------------- of a caller's data
 
-    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> EnteredData:
         """Data arguments as columns of one table, with the owners of rows, the column of order and those of groups.
 
         What is of a table in memory already (columns that a formula made, or its draft) is of the new one.
@@ -199,7 +197,7 @@ class Reads:
         merged = {name: one for some in fields.values() for name, one in some.items()}
         table = MemoryTable.of({**merged, **more, **groups}, whose)
         arguments = {name: self._argument(name, x, table, list(fields[name])) for name, x in data.items()}
-        return Entered(arguments, table, tuple(groups))
+        return EnteredData(arguments, table, tuple(groups))
 
     def _fields(self, name: str, x: Any) -> dict[str, Field]:
         """The fields of one data argument, under names of their own, or those of its table."""
@@ -239,15 +237,15 @@ class OwnedData:
     names: tuple[str, ...]
     people: tuple[str, ...] = ()
 
-    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Entered:
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> EnteredData:
         """The arguments, with owners."""
         whose = owners(person)
         unit = PrivacyUnit(whose.names, "people")
-        made = {name: Owned(x, whose, unit) if name in self.names else x for name, x in data.items()}
-        return Entered(made, MemoryTable({}, unit), ())
+        made = {name: OwnedRows(x, whose, unit) if name in self.names else x for name, x in data.items()}
+        return EnteredData(made, MemoryTable({}, unit), ())
 
 
-def named_groups(by: Any) -> Names:
+def group_names(by: Any) -> Names:
     """The columns whose values are groups: none, one or several. Groups of several are tuples."""
     names = () if by is None else tuple(by) if isinstance(by, list | tuple) else (by,)
     texts = all(isinstance(name, str) for name in names)

@@ -131,13 +131,13 @@ class Schema:
                 reading.agree(kinds_of[kinds[name]], column_schema, f" of [columns.{name}]")
 
 
-def place(path: str) -> Path:
+def schema_place(path: str) -> Path:
     """Where the schema of a file or folder is."""
     named = Path(path)
     return named.with_name(named.name + END)
 
 
-def beside(path: str) -> Schema | None:
+def schema_beside(path: str) -> Schema | None:
     """The schema of a file; None if there is none.
 
     It lies beside the file. If the name is a symbolic link, it may lie beside any name on the way to the file. Two
@@ -148,7 +148,7 @@ def beside(path: str) -> Schema | None:
     names = [str(Path(path))]  # and those that symbolic links lead to, one after the other
     while os.path.islink(names[-1]) and len(names) < MOST_LINKS:
         names.append(os.path.join(os.path.dirname(names[-1]), os.readlink(names[-1])))
-    found = {os.path.realpath(where): where for where in map(place, names) if os.path.lexists(where)}
+    found = {os.path.realpath(where): where for where in map(schema_place, names) if os.path.lexists(where)}
     if not found:
         return None
     (real, where), *others = found.items()
@@ -165,18 +165,18 @@ def beside(path: str) -> Schema | None:
         text = start.decode("utf-8")
     if text is None:
         raise InvalidArgument("schema", f"a text file in UTF-8 ({where.name})", "one that can't be read")
-    made = parse(text, where.name)
+    made = parse_schema(text, where.name)
     if made.ledger is None or "://" in made.ledger:
         return made
     return replace(made, ledger=str(Path(real).parent / made.ledger))
 
 
-def shared(paths: Iterable[str]) -> Schema | None:
+def shared_schema(paths: Iterable[str]) -> Schema | None:
     """The schema of several files that are read as one table: they must all have the same one, or none.
 
     A file's schema may say whose its rows are. So a pattern that matches the file must not lose it.
     """
-    found = {path: beside(path) for path in paths}
+    found = {path: schema_beside(path) for path in paths}
     plain = {path: None if schema is None else replace(schema, name="") for path, schema in found.items()}
     first = next(iter(found), "")
     for path, schema in plain.items():
@@ -186,10 +186,10 @@ def shared(paths: Iterable[str]) -> Schema | None:
     return found.get(first)
 
 
-def parse(text: str, name: str = "schema") -> Schema:
+def parse_schema(text: str, name: str = "schema") -> Schema:
     """A schema from its text. Numbers are exact: 0.1 is one tenth.
 
-    >>> made = parse('person = "id"\\n[columns.id]\\n[columns.age]\\nkind = "integer"\\nplausible = [0, 120]')
+    >>> made = parse_schema('person = "id"\\n[columns.id]\\n[columns.age]\\nkind = "integer"\\nplausible = [0, 120]')
     >>> made.kinds, made.person, made.columns["age"].plausible
     ({'age': 'integer'}, ('id',), (0.0, 120.0))
     """
@@ -364,12 +364,12 @@ HEADING = """\
 """
 
 
-def text(schema: Schema, file: str) -> str:
-    """The schema of a file as TOML, with comments. `uptack.table.schema.parse` reads it.
+def schema_text(schema: Schema, file: str) -> str:
+    """The schema of a file as TOML, with comments. `uptack.table.schema.parse_schema` reads it.
 
     >>> from uptack.table.schema import ColumnSchema, parse
     >>> made = Schema(columns={"age": ColumnSchema("integer", Fraction(5))}, dialect={"na": ["NA"]}, noun="visit")
-    >>> print(text(made, "visits.csv").split("\\n\\n", 1)[1])
+    >>> print(schema_text(made, "visits.csv").split("\\n\\n", 1)[1])
     noun = "visit"
     <BLANKLINE>
     [file]
@@ -379,7 +379,7 @@ def text(schema: Schema, file: str) -> str:
     kind = "integer"
     granularity = 5
     <BLANKLINE>
-    >>> dict(parse(text(made, "visits.csv")).columns) == made.columns
+    >>> dict(parse_schema(schema_text(made, "visits.csv")).columns) == made.columns
     True
     """
     import tomlkit

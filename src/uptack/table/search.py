@@ -38,21 +38,21 @@ DEVIATIONS = 4.0
 """How far pivots are from the rank they enclose. One in 10^4 of them misses it, which costs another sample."""
 
 
-class Weighed(NamedTuple):
+class WeightedRows(NamedTuple):
     """Values of rows, and their weights in units; None for one unit each."""
 
     values: NDArray[Any]
     weights: Integers | None = None
 
-    def sorted(self) -> Weighed:
+    def sorted(self) -> WeightedRows:
         """In the order of their values."""
         if self.weights is None:
-            return Weighed(np.sort(self.values))
+            return WeightedRows(np.sort(self.values))
         order = np.argsort(self.values)
-        return Weighed(self.values[order], self.weights[order])
+        return WeightedRows(self.values[order], self.weights[order])
 
 
-class Counted(NamedTuple):
+class PivotCounts(NamedTuple):
     """Units of the rows below each pivot and up to it, and how many rows these are."""
 
     below: list[int]
@@ -186,7 +186,7 @@ class Order:
         return next(piece for piece in self.pieces if piece.first <= place <= piece.last)
 
 
-def sum_of_ranks(rows: Weighed, before: int, unit: PrivacyUnit) -> int:
+def sum_of_ranks(rows: WeightedRows, before: int, unit: PrivacyUnit) -> int:
     """Σ of x(r) over the ranks whose place lies in sorted rows, after so many units, in units of 2^-1074."""
     assert rows.weights is not None
     ends = before + np.cumsum(roomy(rows.weights, before))
@@ -208,13 +208,13 @@ class Scans(Protocol):
     def fetched(self) -> int:
         """So many rows are fetched after a first sample."""
 
-    def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, Weighed]:
+    def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, WeightedRows]:
         """About such a part of the rows in the gaps of each column, at random."""
 
-    def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, Counted]:
+    def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, PivotCounts]:
         """Units and rows at the pivots of each column."""
 
-    def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, Weighed]:
+    def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, WeightedRows]:
         """All rows in the gaps of each column."""
 
     def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
@@ -270,31 +270,31 @@ def _places(windows: Sequence[Window], size: Size, unit: PrivacyUnit) -> list[Wi
 
 def search(scans: Scans, whole: Gap, windows: Sequence[Window]) -> Questions:
     """Known rows that cover the windows, which are of places."""
-    known, gaps = list[Piece](), _wanted([whole], windows)
+    known, gaps = list[Piece](), _gaps_of_windows([whole], windows)
     asked = 2 * sum(b - a + 1 for a, b in windows) * whole.rows / max(whole.last, 1)
     for turn in range(ROUNDS):
         if (rows := sum(gap.rows for gap in gaps)) <= max(scans.fetched if turn else scans.small, asked):
             break
-        sample = (yield "sample", (gaps, min(sampled(rows) / rows, 1.0))).sorted()
+        sample = (yield "sample", (gaps, min(sample_size(rows) / rows, 1.0))).sorted()
         pivots = [_pivots(gap, sample, windows) for gap in gaps]
         counted, start, parts = (yield "count", [p for some in pivots for p in some]), 0, list[Gap]()
         for gap, some in zip(gaps, pivots, strict=True):
-            here = Counted(*(line[start : start + len(some)] for line in counted))
+            here = PivotCounts(*(line[start : start + len(some)] for line in counted))
             start += len(some)
-            runs, rest = _split(gap, some, here)
+            runs, rest = _split_gap(gap, some, here)
             known += runs
-            parts += _wanted(rest, windows)
+            parts += _gaps_of_windows(rest, windows)
         gaps = parts
-    found = (yield "fetch", gaps).sorted() if gaps else Weighed(np.empty(0))
-    return known + list(_fetched(found, gaps))
+    found = (yield "fetch", gaps).sorted() if gaps else WeightedRows(np.empty(0))
+    return known + list(_gap_pieces(found, gaps))
 
 
-def sampled(rows: int) -> int:
+def sample_size(rows: int) -> int:
     """How many rows to sample of so many: c·rows^(2/3), for then about as many lie between the pivots."""
     return int(min(4 * rows ** (2 / 3), SAMPLED))
 
 
-def _fetched(found: Weighed, gaps: Sequence[Gap]) -> Iterator[Piece]:
+def _gap_pieces(found: WeightedRows, gaps: Sequence[Gap]) -> Iterator[Piece]:
     """The rows of the gaps themselves, which must be as many as were counted."""
     if found.values.size != sum(gap.rows for gap in gaps):
         raise UptackError(CHANGED)
@@ -307,12 +307,12 @@ def _fetched(found: Weighed, gaps: Sequence[Gap]) -> Iterator[Piece]:
         yield Piece(gap.first, gap.last, found.values[here], ends)
 
 
-def _wanted(gaps: Sequence[Gap], windows: Sequence[Window]) -> list[Gap]:
+def _gaps_of_windows(gaps: Sequence[Gap], windows: Sequence[Window]) -> list[Gap]:
     """The gaps that hold places of a window."""
     return [gap for gap in gaps if any(a <= gap.last and b >= gap.first for a, b in windows)]
 
 
-def _pivots(gap: Gap, sample: Weighed, windows: Sequence[Window]) -> list[float]:
+def _pivots(gap: Gap, sample: WeightedRows, windows: Sequence[Window]) -> list[float]:
     """Values of a sorted sample that enclose, most likely, the places of each window in the gap.
 
     A share p of the gap's units is found up to a standard deviation of sqrt(p(1 - p)/k), where k = (Σw)²/Σw² is the
@@ -336,7 +336,7 @@ def _pivots(gap: Gap, sample: Weighed, windows: Sequence[Window]) -> list[float]
     return sorted(found)
 
 
-def _split(gap: Gap, pivots: Sequence[float], counted: Counted) -> tuple[list[Piece], list[Gap]]:
+def _split_gap(gap: Gap, pivots: Sequence[float], counted: PivotCounts) -> tuple[list[Piece], list[Gap]]:
     """The rows tied with each pivot, and the gaps between the pivots."""
     runs = [
         Piece(below + 1, up_to, np.array([value]))

@@ -32,7 +32,7 @@ class State:
     where there is one, makes files readable that the engine failed on, and is called at most once. `unchanged` says
     whether files are as they were when they were opened. `folder` is a private one. `durations` are columns of
     whole numbers that are ticks of durations, and `csv_kinds` the kinds of a CSV file. `temporary` are tables that
-    queries share (`uptack.table.engine.connection.Kept`), and `unused` the names of those, and of views, that
+    queries share (`uptack.table.engine.connection.SharedTable`), and `unused` the names of those, and of views, that
     nobody needs any more. They go before the next query: whoever lets go of one may do so in another thread, in the
     middle of a query.
     """
@@ -74,7 +74,7 @@ def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
         return found
 
 
-def guarded(read: Callable[[], T]) -> T:
+def without_engine_errors(read: Callable[[], T]) -> T:
     """What `read()` returns. An error of an engine may quote a row, so another error without it takes its place.
 
     It is raised outside the `except` block: there, Python would keep the first error as its context.
@@ -92,7 +92,7 @@ def guarded(read: Callable[[], T]) -> T:
     return interrupts.watched(reading)
 
 
-def run(con: Any, read: Callable[[], T]) -> T:
+def run_query(con: Any, read: Callable[[], T]) -> T:
     """What `read()` returns, with no other thread on the connection. After a failure files are mended, once."""
     kept = state(con)
     with kept.lock:
@@ -100,12 +100,12 @@ def run(con: Any, read: Callable[[], T]) -> T:
             name = kept.unused.pop()  # a view of Spark, or a table of DuckDB
             spark = con.name == "pyspark"
             drop = f"DROP {'VIEW' if spark else 'TABLE'} IF EXISTS {name}"
-            guarded(partial(con.raw_sql if spark else con.con.execute, drop))
+            without_engine_errors(partial(con.raw_sql if spark else con.con.execute, drop))
         if kept.mend is not None:
             with contextlib.suppress(UptackError):
-                return guarded(read)
-            guarded(lambda: _mend(con, kept))
-        return guarded(read)
+                return without_engine_errors(read)
+            without_engine_errors(lambda: _mend(con, kept))
+        return without_engine_errors(read)
 
 
 def _mend(con: Any, kept: State) -> None:
@@ -150,7 +150,7 @@ def one_state(con: Any) -> Iterator[bool]:
         if not kept.unchanged():
             raise UptackError(ELSEWHERE)
         with contextlib.ExitStack() as stack:
-            kept.isolated = guarded(lambda: stack.enter_context(_transaction(con)))
+            kept.isolated = without_engine_errors(lambda: stack.enter_context(_transaction(con)))
             kept.reading = object()
             try:
                 yield kept.isolated

@@ -1,8 +1,8 @@
 """A table that must not be read yet.
 
 A release is rehearsed before its debit: the same function runs on the public side of a table, with randomness that
-can't be drawn from. If it returns ⊥ or raises, public numbers alone decided that, and nothing is owed. `Touched` stops
-it where it asks for rows or randomness.
+can't be drawn from. If it returns ⊥ or raises, public numbers alone decided that, and nothing is owed. `DataNeeded`
+stops it where it asks for rows or randomness.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from uptack.table.values.kinds import Kind
 from uptack.table.values.times import Form
 
 
-class Touched(Stop):
+class DataNeeded(Stop):
     """The rehearsal came to where data or randomness are needed. Like an interrupt, callers must not catch it."""
 
 
-def _touched(*arguments: Any, **options: Any) -> NoReturn:
+def _stop(*arguments: Any, **options: Any) -> NoReturn:
     """Stop the rehearsal."""
-    raise Touched
+    raise DataNeeded
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,7 @@ class UnreadTable(Table):
     size: int
     categorical: frozenset[str] = frozenset()
 
-    counts = cells = common = field_sums = cells_per_person = trues = spread = by_person = identifies = as_rows = (
-        _touched
-    )
+    counts = cells = common = field_sums = cells_per_person = trues = spread = by_person = identifies = as_rows = _stop
 
     @staticmethod
     def of(table: Table) -> UnreadTable:
@@ -79,10 +77,10 @@ class UnreadRows:
     size: int
     n: int
 
-    lacking = order = sum = pick = deal = in_memory = _touched
+    lacking = order = sum = pick = deal = in_memory = _stop
 
 
 class UnreadGroups(GroupedTable):
     """Groups of which nothing is known but the types of what is in them."""
 
-    per_person = sizes = part = _touched
+    per_person = sizes = part = _stop

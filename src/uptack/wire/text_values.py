@@ -23,7 +23,7 @@ from typing import Any
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.session import Session
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.values.kinds import Kind
 from uptack.table.values.times import UNITS, parse_time
 
@@ -79,7 +79,7 @@ def condition(session: Session, text: str, option: str = "where") -> Condition:
                 session.where(text)
                 return text
         name, sign, value = _split(text.strip(), session.source.kinds, option)
-        made: Condition = {name: _meant(sign, value, session.source.kinds[name])}
+        made: Condition = {name: _parse_as(sign, value, session.source.kinds[name])}
         session.where(made)
     except InvalidArgument as error:
         what = f"--missing beside {option}" if error.name == "missing" else f"{option} {text!r}"
@@ -96,11 +96,11 @@ def _split(text: str, columns: Any, option: str) -> tuple[str, str, str]:
             return name, sign, rest[len(sign) :].strip()
     found = re.match(r"[^=!<>\n]*(?=[=!<>])", text)
     if found is not None:
-        known(found[0].rstrip(), columns)
+        column_name(found[0].rstrip(), columns)
     raise InvalidArgument(option, MUST, repr(text))
 
 
-def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
+def _parse_as(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
     """The operation and the value that `Session.where` takes."""
     low, dots, high = text.partition("..")
     if sign == "=" and dots and kind in ("integer", "number", "time", "duration"):
@@ -115,7 +115,7 @@ def _meant(sign: str, text: str, kind: Kind) -> tuple[str, Any]:
 
 def keys(session: Session, columns: Sequence[str], text: str) -> Any:
     """A group or a category of the columns' kinds; for several columns a tuple, from a text with commas."""
-    kinds = [session.source.kinds[known(name, session.source.kinds)] for name in columns]
+    kinds = [session.source.kinds[column_name(name, session.source.kinds)] for name in columns]
     if len(kinds) == 1:
         return value(kinds[0], text)
     parts = _parts(text, "key")
@@ -133,7 +133,7 @@ def levels(session: Session, texts: Sequence[str], option: str = "levels") -> di
         name = max((one for one in columns if text.startswith(f"{one}=")), key=len, default=None)
         if name is None:
             if "=" in text:
-                known(text.partition("=")[0], columns)
+                column_name(text.partition("=")[0], columns)
             raise InvalidArgument(option, "NAME=VALUE,VALUE, such as cut=Fair,Good", repr(text))
         parts = _parts(text[len(name) + 1 :], option, blanks=True)
         try:

@@ -26,7 +26,7 @@ from uptack.noise import IntegerLaplace
 from uptack.table.names import HOLDS
 from uptack.table.protocol import Column, Counts
 from uptack.table.values.entrance import field
-from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labelled, number
+from uptack.table.values.kinds import MOST_LEVELS, Kind, canonical, in_order, labels_of_kind, number
 
 Classes = tuple[Any, Any]
 WHOLE = 2**53
@@ -130,7 +130,7 @@ def find_levels(column: str, counts: Counts, kind: Kind, account: Account) -> tu
     unit, relation = counts.unit, account.adjacency
     listing, rest = account.allot(account.epsilon * LISTED, account.delta), account.part(1 - LISTED)
     screen = Screen.of(listing.epsilon, listing.delta, relation, unit)
-    cells = labelled([cell for (cell,) in counts.keys], kind)
+    cells = labels_of_kind([cell for (cell,) in counts.keys], kind)
     there = np.array([cell is not None for cell in cells], bool)
     shown, _ = listing.draw(screen, (cells, np.where(there, counts.units, 0)))
     values = tuple(sorted(shown[:MOST_LEVELS], key=in_order))

@@ -24,7 +24,7 @@ from uptack.table.unit import ROW
 from uptack.table.unread import UnreadTable
 from uptack.table.values import entrance
 from uptack.table.values.entrance import field
-from uptack.table.values.kinds import NUMERIC, Kind, canonical, labelled
+from uptack.table.values.kinds import NUMERIC, Kind, canonical, labels_of_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,7 +303,9 @@ class Draft:
         return Category(column, tuple(texts), "missing"), int(second not in texts[:1])
 
     def _category(self, name: str, levels: CategoryLevels) -> Category:
-        return Category(name, tuple(labelled(map(canonical, levels.values), self.table.kinds[name])), levels.others)
+        return Category(
+            name, tuple(labels_of_kind(map(canonical, levels.values), self.table.kinds[name])), levels.others
+        )
 
     def _selected(
         self, parts: Sequence[Margin], levels: Mapping[str, CategoryLevels]

@@ -14,7 +14,7 @@ from uptack.labels import label
 from uptack.report.pictures import Tick, labelled_ticks, powers
 from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.session import Request, Session
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def ask(session: Session, target: str, epsilon: Fraction) -> list[Request]:
     """The target on all other numbers, and on texts whose levels are public."""
-    known(target, session.source.kinds, NUMERIC)
+    column_name(target, session.source.kinds, NUMERIC)
     levels = {name: len(session.schema.column(name).levels or ()) for name in session.texts}
     texts = (name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
     predictors = (*session.predictors(target), *texts)

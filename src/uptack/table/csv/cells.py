@@ -25,9 +25,9 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.table.csv import time_cells
 from uptack.table.csv.recoding import LOST
-from uptack.table.csv.time_cells import false, listed, nothing, whole
-from uptack.table.engine.connection import present
-from uptack.table.names import is_unicode, known
+from uptack.table.csv.time_cells import false_scalar, integer_scalar, null_scalar, text_array
+from uptack.table.engine.connection import non_null
+from uptack.table.names import column_name, is_unicode
 from uptack.table.values.times import FORMS
 
 TYPES = ("integer", "number", "boolean", "text", *FORMS)
@@ -94,7 +94,7 @@ def numbers(decimal: object, thousands: object) -> Numbers:
 def missing_words(na: object, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The words for missing values of each column: the same for all, or by the names of columns."""
     if isinstance(na, Mapping):
-        return {known(name, dict.fromkeys(columns, "other")): _word_list(words) for name, words in na.items()}
+        return {column_name(name, dict.fromkeys(columns, "other")): _word_list(words) for name, words in na.items()}
     words = _word_list(na)
     return dict.fromkeys(columns, words) if words else {}
 
@@ -145,17 +145,17 @@ def schema(kinds: Mapping[str, str]) -> Any:
     return pa.schema([(name, arrow[base(kind)]) for name, kind in kinds.items()])
 
 
-def texts(cells: Any, na: Sequence[str] = ()) -> Any:
+def cell_texts(cells: Any, na: Sequence[str] = ()) -> Any:
     """Texts, in which empty cells, invalid bytes and words for missing values are null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not na and (filled := without_empty(cells, LOST)) is not None:
         return filled
-    gone = pc.or_(pc.equal(pc.binary_length(cells), whole(0)), pc.match_substring(cells, LOST))
+    gone = pc.or_(pc.equal(pc.binary_length(cells), integer_scalar(0)), pc.match_substring(cells, LOST))
     if na:
-        gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), listed(*na)))
-    return pc.if_else(gone, nothing(pa.string()), cells)
+        gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), text_array(*na)))
+    return pc.if_else(gone, null_scalar(pa.string()), cells)
 
 
 def cast(found: Any, kind: str, form: Numbers) -> Any:
@@ -171,15 +171,15 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
     bare = pc.ascii_trim_whitespace(found)
     if words := _words(kind) if base(kind) == "boolean" else None:
         lower = pc.utf8_lower(bare)
-        known_words = pc.is_in(lower, listed(*words[0], *words[1]))
-        return pc.if_else(known_words, pc.is_in(lower, listed(*words[0])), nothing(pa.bool_()))
+        known_words = pc.is_in(lower, text_array(*words[0], *words[1]))
+        return pc.if_else(known_words, pc.is_in(lower, text_array(*words[0])), null_scalar(pa.bool_()))
     if base(kind) in FORMS:
         return time_cells.cast(bare, kind)
     if unit := re.escape(kind.partition(":")[2]):  # before or after the number, with the blanks next to it: -€ 5 is -5
         before, after = f"^([+-]?)[{BLANKS}]*{unit}[{BLANKS}]*", f"[{BLANKS}]*{unit}$"
         bare = pc.replace_substring_regex(pc.replace_substring_regex(bare, before, r"\1"), after, "")
         return cast(bare, base(kind), form)
-    plain = form.plain(pc.if_else(fits(bare, kind, form), bare, nothing(pa.string())))
+    plain = form.plain(pc.if_else(fits(bare, kind, form), bare, null_scalar(pa.string())))
     if kind == "integer":
         plain = pc.replace_substring_regex(plain, r"\.0*$", "")
     dtype = pa.int64() if kind == "integer" else pa.float64()
@@ -195,15 +195,15 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
 
     pattern = form.patterns[kind]
     if form.thousands:
-        return pc.fill_null(pc.match_substring_regex(bare, pattern), false())
+        return pc.fill_null(pc.match_substring_regex(bare, pattern), false_scalar())
     digits = pc.ascii_ltrim(bare, characters="+-")  # the same as the pattern, in half of its time
     signs = pc.subtract(pc.binary_length(bare), pc.binary_length(digits))
     if kind == "number":
         digits = pc.replace_substring(digits, form.decimal, "", max_replacements=1)
-    plain = pc.fill_null(pc.and_(pc.ascii_is_decimal(digits), pc.less_equal(signs, whole(1))), false())
+    plain = pc.fill_null(pc.and_(pc.ascii_is_decimal(digits), pc.less_equal(signs, integer_scalar(1))), false_scalar())
     others = pc.invert(plain)  # 62.0, with an exponent, infinite, or no numbers
     matched = pc.match_substring_regex(bare.filter(others), pattern)
-    return pc.replace_with_mask(plain, others, pc.fill_null(matched, false()))
+    return pc.replace_with_mask(plain, others, pc.fill_null(matched, false_scalar()))
 
 
 def filled_cells(found: Any) -> Any:
@@ -211,7 +211,7 @@ def filled_cells(found: Any) -> Any:
     import pyarrow.compute as pc
 
     bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
-    return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, listed(*GAPS))))
+    return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, text_array(*GAPS))))
 
 
 def any_filled(found: Any) -> bool:
@@ -228,7 +228,7 @@ def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
     some = filled_cells(found)
     if kind == "boolean":  # undeclared, 0 and 1 are numbers, and yes and no are texts
         lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
-        some = pc.and_(some, pc.invert(pc.is_in(lower, listed("true", "false"))))
+        some = pc.and_(some, pc.invert(pc.is_in(lower, text_array("true", "false"))))
     elif kind != "text":
         some = pc.and_(some, pc.is_null(cast(found, kind, form) if values is None else values))
     return int(pc.sum(some).as_py() or 0)
@@ -300,7 +300,7 @@ def at_once(cells: Any, kind: str) -> Any | None:
     written, filled = _cell_bytes(cells, ends), ends[1:] > ends[:-1]
     if kind == "integer":
         signs = np.flatnonzero(written - np.uint8(ZERO) > 9)
-        plain = filled.all() if not cells.null_count else np.array_equal(filled, present(cells))
+        plain = filled.all() if not cells.null_count else np.array_equal(filled, non_null(cells))
         if plain and signs.size:  # each must be a minus that begins a longer cell
             begins = np.zeros(written.size + 1, bool)
             begins[ends - ends[0]] = True

@@ -23,7 +23,7 @@ from uptack.table.csv.rules import AMBIGUOUS, FORMATS
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import NEAR, FileOptions, hint, local_files, text_layout
 from uptack.table.schema import ColumnSchema
-from uptack.table.snapshots import guarded
+from uptack.table.snapshots import without_engine_errors
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
 FORMS = tuple(Numbers(*signs) for signs in SIGNS)
@@ -88,25 +88,29 @@ class Look:
         return {"file": dict(self.dialect), "columns": columns, "rows": self.rows, "odd": self.odd}
 
 
-def look(path: str, options: FileOptions) -> Look:
+def inspect_file(path: str, options: FileOptions) -> Look:
     """What a CSV file seems to be. Options that are given are taken as they are, kinds of columns among them."""
-    return guarded(lambda: _looked(path, options))
+    return without_engine_errors(lambda: _inspect(path, options))
 
 
-def _looked(path: str, options: FileOptions) -> Look:
+def _inspect(path: str, options: FileOptions) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
     encoding = options.encoding or _encoding(path, options)
-    types = (stated or _numbered(path, options, encoding)) if options.header is False else rules.GUESS
+    types = (stated or _numbered_columns(path, options, encoding)) if options.header is False else rules.GUESS
     preamble = _preamble(path, options, encoding)
     stated_file = replace(options, types=types, encoding=encoding, **preamble)
     paths, made = text_layout(path, stated_file)
-    made = _divided(path, made, stated_file)
-    if options.unnamed is None and options.header is not False and (where := _unnamed(path, made)) is not None:
+    made = _with_delimiter(path, made, stated_file)
+    if options.unnamed is None and options.header is not False and (where := _unnamed_column(path, made)) is not None:
         preamble["unnamed"] = where
         paths, made = text_layout(path, replace(stated_file, delimiter=made.delimiter, unnamed=where))
     made = replace(made, numbers=_form(paths, made, options))
-    seen, widths, gaps = [_Seen(name, made.numbers) for name in made.names], rules.RowWidths(), Counter[str]()
-    for batch in rules.batches(paths, made, widths):
+    seen, widths, gaps = (
+        [_ColumnInspector(name, made.numbers) for name in made.names],
+        rules.RowWidths(),
+        Counter[str](),
+    )
+    for batch in rules.text_batches(paths, made, widths):
         for column, texts in zip(seen, batch, strict=True):
             column.see(texts)
     for column in seen:
@@ -129,9 +133,9 @@ def _looked(path: str, options: FileOptions) -> Look:
 def _encoding(path: str, options: FileOptions) -> str:
     """What the bytes seem to be: what a mark says, UTF-16 where every other byte is null, else what decodes them."""
     name = local_files(path, "csv")[0]
-    if (marked := recoding.found(name, None, options.header is not False)) != "utf-8":
+    if (marked := recoding.file_encoding(name, None, options.header is not False)) != "utf-8":
         return marked
-    with recoding.unpacked(name) as file:
+    with recoding.open_bytes(name) as file:
         start = bytes(file.read(4096))
         for parity, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
             if start[parity::2].count(0) * 2 > len(start) // 2:
@@ -142,7 +146,7 @@ def _encoding(path: str, options: FileOptions) -> str:
     return "latin-1"
 
 
-def _divided(path: str, made: rules.Layout, options: FileOptions) -> rules.Layout:
+def _with_delimiter(path: str, made: rules.Layout, options: FileOptions) -> rules.Layout:
     """The layout with the delimiter that splits nearly all rows alike, if none is given and the header shows none."""
     if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
         return made
@@ -180,7 +184,7 @@ def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
     return {}
 
 
-def _unnamed(path: str, made: rules.Layout) -> str | None:
+def _unnamed_column(path: str, made: rules.Layout) -> str | None:
     """Where rows seem to have a cell that the header has no name for: see `uptack.table.csv.rules.UNNAMED`."""
     rows = _rows(_lines(path, made.encoding)[made.above :], made.delimiter)
     columns = len(made.names)
@@ -192,20 +196,20 @@ def _unnamed(path: str, made: rules.Layout) -> str | None:
     return "last" if all(row[-1] == "" for row in rows if len(row) == width) else "first"
 
 
-def _numbered(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
+def _numbered_columns(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
     """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
     whole = _lines(path, encoding)
     for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
         counts = Counter(len(row) for row in _rows(whole, sign))
         width, rows = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1 and rows >= MOST * counts.total():
-            return dict.fromkeys(rules.names([""] * width), "text")
-    return dict.fromkeys(rules.names([""]), "text")
+            return dict.fromkeys(rules.column_names([""] * width), "text")
+    return dict.fromkeys(rules.column_names([""]), "text")
 
 
 def _lines(path: str, encoding: str) -> list[str]:
     """The first lines of a file, all of them whole."""
-    with recoding.opened(local_files(path, "csv")[0], encoding) as file:
+    with recoding.open_text(local_files(path, "csv")[0], encoding) as file:
         start = bytes(file.read(SAMPLE))
     lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
     return lines[:-1] if len(start) == SAMPLE else lines
@@ -220,7 +224,7 @@ def _rows(lines: Sequence[str], sign: str) -> list[list[str]]:
 
 def _decodes(path: str, encoding: str) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
-    with recoding.unpacked(path) as file:
+    with recoding.open_bytes(path) as file:
         try:
             while chunk := bytes(file.read(recoding.CHUNK)):
                 decoder.decode(chunk)
@@ -240,7 +244,7 @@ def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Num
         return made.numbers
     fit = np.zeros((len(forms), len(made.names)), np.int64)
     held = np.zeros(len(made.names), np.int64)
-    for batch in rules.batches(paths, made):
+    for batch in rules.text_batches(paths, made):
         for place, texts in enumerate(batch):
             some = cells.filled_cells(texts)
             held[place] += pc.sum(some).as_py() or 0
@@ -252,7 +256,7 @@ def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Num
 
 
 @dataclass
-class _Seen:
+class _ColumnInspector:
     """What was seen of one column so far."""
 
     name: str

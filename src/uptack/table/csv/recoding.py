@@ -21,7 +21,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.table.snapshots import guarded
+from uptack.table.snapshots import without_engine_errors
 
 PACKED = {".gz": ("gzip", b"\x1f\x8b"), ".bz2": ("bz2", b"BZh"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
 """Compressions by the end of a file's name, and the first bytes of such files."""
@@ -47,20 +47,20 @@ LOST = "\uffff"
 codecs.register_error(BROKEN, lambda error: (LOST, getattr(error, "end", 0)))
 
 
-def bare(path: str) -> str:
+def without_compression(path: str) -> str:
     """The name of a file without the ending of its compression."""
     end = Path(path).suffix
     return path.removesuffix(end) if end.lower() in PACKED else path
 
 
-def opened(path: str, encoding: str = "utf-8", rows: bool = False) -> Any:
+def open_text(path: str, encoding: str = "utf-8", rows: bool = False) -> Any:
     """An Arrow stream of the file's text in UTF-8, for its header or for its `rows`."""
     import pyarrow as pa
 
-    return pa.PythonFile(_Recoded(unpacked(path), encoding, rows), mode="r")
+    return pa.PythonFile(_Utf8Stream(open_bytes(path), encoding, rows), mode="r")
 
 
-def unpacked(path: str) -> Any:
+def open_bytes(path: str) -> Any:
     """An Arrow stream of the file's decompressed bytes."""
     import pyarrow as pa
 
@@ -68,7 +68,7 @@ def unpacked(path: str) -> Any:
     return pa.input_stream(path, compression=packed[0] if packed else None)
 
 
-class _Recoded:
+class _Utf8Stream:
     """Bytes in some encoding, read as UTF-8."""
 
     def __init__(self, stream: Any, encoding: str, rows: bool) -> None:
@@ -95,7 +95,7 @@ class _Recoded:
         self.closed = True
 
 
-def known(encoding: object) -> str | None:
+def encoding_name(encoding: object) -> str | None:
     """The canonical name of an encoding; None if none is given."""
     if encoding is None:
         return None
@@ -113,22 +113,22 @@ def known(encoding: object) -> str | None:
     return name
 
 
-def found(path: str, encoding: str | None, names: bool) -> str:
+def file_encoding(path: str, encoding: str | None, names: bool) -> str:
     """The encoding of a file: as given, else by a byte order mark, which only a file with a header (`names`) has."""
     if not names:
         if encoding in MARKED:
             fix = f"Pass {encoding}-le or {encoding}-be: without a header a byte order mark may belong to a row."
             raise InvalidArgument("encoding", "an encoding with a byte order", repr(encoding), fix)
         return encoding or "utf-8"
-    with unpacked(path) as file:
-        start = guarded(lambda: bytes(file.read(4)))
+    with open_bytes(path) as file:
+        start = without_engine_errors(lambda: bytes(file.read(4)))
     mark = next((encoded for mark, encoded in MARKS.items() if start.startswith(mark)), None)
     if encoding in MARKED:
         return mark if mark and mark.startswith(encoding) else f"{encoding}-le"
     return encoding or mark or "utf-8"
 
 
-def check(path: str, names: bool) -> None:
+def check_compression(path: str, names: bool) -> None:
     """Refuses a file that is not compressed as its name says. Without a header plain text may begin with any bytes."""
     with Path(path).open("rb") as file:
         start = file.read(4)

@@ -29,10 +29,10 @@ from uptack.errors import InvalidArgument
 from uptack.progress import track
 from uptack.table.csv import cells, recoding
 from uptack.table.csv.cells import TYPES, Numbers
-from uptack.table.csv.time_cells import PATTERNS, nothing
+from uptack.table.csv.time_cells import PATTERNS, null_scalar
 from uptack.table.engine.connection import ahead
-from uptack.table.names import known
-from uptack.table.snapshots import guarded
+from uptack.table.names import column_name
+from uptack.table.snapshots import without_engine_errors
 
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
@@ -76,7 +76,7 @@ class Layout:
     comment: str = ""
 
 
-def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
+def read_layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
     """The layout that all files have. It looks at the first lines only, and at no line if there is no header."""
     sign, skipped = how.delimiter, 0 if how.skip_rows is None else checks.integer("skip_rows", how.skip_rows, least=0)
     if sign is not None and (not isinstance(sign, str) or len(sign) != 1 or not sign.isascii() or sign in '"\r\n'):
@@ -85,10 +85,10 @@ def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
         raise InvalidArgument("comment", "one or two characters, such as '#'", checks.describe(how.comment))
     if how.unnamed not in (None, *UNNAMED):
         raise InvalidArgument("unnamed", f"one of {', '.join(map(repr, UNNAMED))}", checks.describe(how.unnamed))
-    header, encoding = how.header is not False, recoding.known(how.encoding)
+    header, encoding = how.header is not False, recoding.encoding_name(how.encoding)
     form, comment = cells.numbers(how.decimal, how.thousands), how.comment or ""
     for path in paths:
-        recoding.check(path, header)
+        recoding.check_compression(path, header)
     if not header:
         if not isinstance(types, Mapping) or not types or GUESS in types.values():
             fix = (
@@ -96,10 +96,10 @@ def layout(paths: Sequence[str], how: Dialect, types: Types) -> Layout:
                 "`uptack describe FILE --curator --no-header --write` proposes them."
             )
             raise InvalidArgument("types", "given for a file without a header", checks.describe(types), fix)
-        encoding, na = recoding.found(paths[0], encoding, False), cells.missing_words(how.na, tuple(types))
+        encoding, na = recoding.file_encoding(paths[0], encoding, False), cells.missing_words(how.na, tuple(types))
         return Layout(tuple(types), sign or _usual(paths[0]), skipped, encoding, form, na, comment)
     plain = Layout((), "", skipped, "", form, {}, comment)
-    found = [_head(path, how, replace(plain, encoding=recoding.found(path, encoding, True))) for path in paths]
+    found = [_head(path, how, replace(plain, encoding=recoding.file_encoding(path, encoding, True))) for path in paths]
     for path, other in zip(paths, found, strict=True):
         if other != found[0]:
             fix = f"{Path(path).name!r} has another header than {Path(paths[0]).name!r}, or another encoding."
@@ -113,8 +113,10 @@ def _usual(path: str) -> str:
 
 def _head(path: str, how: Dialect, made: Layout) -> Layout:
     """The layout with the header. A header with numbers in it is most likely a row, so the error does not show it."""
-    with recoding.opened(path, made.encoding) as file:
-        start = guarded(lambda: bytes(file.read(HEAD))).decode("utf-8-sig", "ignore")  # the last character may be cut
+    with recoding.open_text(path, made.encoding) as file:
+        start = without_engine_errors(lambda: bytes(file.read(HEAD))).decode(
+            "utf-8-sig", "ignore"
+        )  # the last character may be cut
     start, stated, above = _preamble(start, made)
     sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _header_delimiter(start))
     found, lines = _first(start, sign)
@@ -140,7 +142,7 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
         found = [name for name in found if name.strip()]
     elif how.unnamed is not None:
         found = ["", *found] if how.unnamed == "first" else [*found, ""]
-    columns = names(found)
+    columns = column_names(found)
     na = cells.missing_words(how.na, columns)
     return replace(made, names=columns, delimiter=sign, above=above + lines, na=na)
 
@@ -181,10 +183,10 @@ def _first(text: str, delimiter: str) -> tuple[list[str], int]:
         return [], 0
 
 
-def names(written: Sequence[str]) -> tuple[str, ...]:
+def column_names(written: Sequence[str]) -> tuple[str, ...]:
     """The names of columns from those that are written, each different from the others whatever their case.
 
-    >>> names(["age", "", "Age", "age_2", "age", " "])
+    >>> column_names(["age", "", "Age", "age_2", "age", " "])
     ('age', 'column_2', 'Age_3', 'age_2', 'age_4', 'column_6')
     """
     called = [name if name.strip() else f"column_{place}" for place, name in enumerate(written, 1)]
@@ -197,7 +199,7 @@ def names(written: Sequence[str]) -> tuple[str, ...]:
     return tuple(made.values())
 
 
-def declared(types: Types, made: Layout) -> dict[str, str]:
+def declared_kinds(types: Types, made: Layout) -> dict[str, str]:
     """The kind of each column as declared: "text" if it is left out, "guess" if it is to be inferred from the rows."""
     if types is None:
         like = ", ".join(f"{name!r}: ..." for name in made.names[:3])
@@ -210,7 +212,7 @@ def declared(types: Types, made: Layout) -> dict[str, str]:
     if not isinstance(kinds, Mapping):
         raise InvalidArgument("types", "a dictionary such as {'age': 'integer'}, or 'guess'", checks.describe(types))
     for column, kind in kinds.items():
-        known(column, dict.fromkeys(made.names, "other"))
+        column_name(column, dict.fromkeys(made.names, "other"))
         if not cells.is_kind(kind) and kind != GUESS:
             must = f"one of {', '.join(map(repr, (*TYPES, *cells.EXAMPLES, GUESS)))}"
             raise InvalidArgument(f"types[{column!r}]", must, checks.describe(kind))
@@ -246,19 +248,19 @@ class RowWidths:
         raise InvalidArgument("data", must, f"mostly rows of {width}", fix)
 
 
-def batches(
+def text_batches(
     paths: Sequence[str], made: Layout, widths: RowWidths | None = None, *, label: str = "reading"
 ) -> Iterator[list[Any]]:
-    """The cells of all rows as texts, column by column: see `unread`."""
-    return (texts(batch, made) for batch in unread(paths, made, widths, label=label))
+    """The cells of all rows as texts, column by column: see `cell_batches`."""
+    return (texts(batch, made) for batch in cell_batches(paths, made, widths, label=label))
 
 
 def texts(batch: Sequence[Any], made: Layout) -> list[Any]:
     """The cells of some rows; those that are missing are null."""
-    return [cells.texts(one, made.na.get(name, ())) for name, one in zip(made.names, batch, strict=True)]
+    return [cells.cell_texts(one, made.na.get(name, ())) for name, one in zip(made.names, batch, strict=True)]
 
 
-def unread(
+def cell_batches(
     paths: Sequence[str], made: Layout, widths: RowWidths | None = None, *, label: str | None = "reading"
 ) -> Iterator[list[Any]]:
     """The cells of all rows as they are written; then a row of nulls for each row with another number of cells.
@@ -279,7 +281,7 @@ def unread(
                         columns = batch.slice(max(done - start, 0)).columns
                         if made.comment:  # its cells are missing, but the row stays: no cell may change their number
                             gone = pc.starts_with(columns[0], made.comment)
-                            columns = [pc.if_else(gone, nothing(pa.string()), column) for column in columns]
+                            columns = [pc.if_else(gone, null_scalar(pa.string()), column) for column in columns]
                         yield columns
                         done = end
                     start = end
@@ -296,7 +298,7 @@ def unread(
 
 def _empty(path: str, made: Layout) -> bool:
     """Whether nothing follows the header."""
-    with recoding.opened(path, made.encoding) as file:
+    with recoding.open_text(path, made.encoding) as file:
         start = bytes(file.read(HEAD))
         more = len(start) == HEAD or bool(file.read(1))
     return not more and not b"".join(re.split(rb"\r\n|\r|\n", start, maxsplit=made.above)[made.above :])
@@ -323,7 +325,7 @@ def _parse(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[
     reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=made.above)
     types = dict.fromkeys(numbered, pa.string())
     kinds = arrow.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False)
-    with recoding.opened(path, made.encoding, rows=True) as file:
+    with recoding.open_text(path, made.encoding, rows=True) as file:
         yield from arrow.open_csv(file, reading, parsing, kinds)
 
 
@@ -340,10 +342,12 @@ NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 """Kinds that are inferred, of two that fit the first; if none fits, the column is a text."""
 
 
-def guess(paths: Sequence[str], made: Layout) -> dict[str, str]:
+def infer_kinds(paths: Sequence[str], made: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so the result is not private before it is used."""
     guesses, widths = Guesses(made, dict.fromkeys(made.names, GUESS)), RowWidths()
-    guarded(lambda: deque(ahead(guesses.read, unread(paths, made, widths, label="inferring types")), maxlen=0))
+    without_engine_errors(
+        lambda: deque(ahead(guesses.read, cell_batches(paths, made, widths, label="inferring types")), maxlen=0)
+    )
     widths.check(made)
     return guesses.kinds()
 
@@ -356,9 +360,9 @@ def copy_rows(
     If later rows change a kind, all rows are read again. Only the curator who asked for the inference sees the time.
     """
     copy, guesses, widths = folder / "rows.parquet", Guesses(made, kinds), RowWidths()
-    if not guarded(lambda: _write(copy, paths, made, guesses, widths, "converting to Parquet")):
+    if not without_engine_errors(lambda: _write(copy, paths, made, guesses, widths, "converting to Parquet")):
         guesses = Guesses(made, guesses.kinds())
-        guarded(lambda: _write(copy, paths, made, guesses, None, None))
+        without_engine_errors(lambda: _write(copy, paths, made, guesses, None, None))
     widths.check(made)
     return copy, guesses.kinds()
 
@@ -373,7 +377,7 @@ def _write(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    batches = ahead(guesses.read, unread(paths, made, widths, label=label))
+    batches = ahead(guesses.read, cell_batches(paths, made, widths, label=label))
     first = next(batches)
     types = {field.name: field.type for field in first.schema}
     words = [name for name, dtype in types.items() if dtype == pa.string()]  # only they gain by a dictionary

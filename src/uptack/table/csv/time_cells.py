@@ -112,19 +112,19 @@ def cast(bare: Any, kind: str) -> Any:
     if kind == DURATION:
         return _durations(bare, written)
     bare = _as_iso(bare, kind, written) if written else bare
-    fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), false())
-    cells = pc.if_else(fits, bare, nothing(pa.string()))
+    fits = pc.fill_null(pc.match_substring_regex(bare, PATTERNS[kind]), false_scalar())
+    cells = pc.if_else(fits, bare, null_scalar(pa.string()))
     if kind == "datetime-utc":
         zoned = pc.match_substring_regex(cells, f"{_ZONE}$")
-        cells = pc.if_else(zoned, cells, pc.binary_join_element_wise(cells, *listed("Z", "")))
+        cells = pc.if_else(zoned, cells, pc.binary_join_element_wise(cells, *text_array("Z", "")))
     dtype, bits, unit = (arrow()[kind], 32, DAY) if kind == "date" else (arrow()[kind], 64, 1)
     try:
         times = cells.cast(dtype)
     except pa.ArrowInvalid:
         ticks, gone = objects_as_ticks(cells.to_pylist(), FORMS[kind])
         return pa.array(ticks // unit, pa.int32() if bits == 32 else pa.int64(), mask=gone).cast(dtype)
-    low, high = (whole(end // unit, bits).cast(dtype) for end in (FIRST, LAST))
-    return pc.if_else(pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high)), times, nothing(dtype))
+    low, high = (integer_scalar(end // unit, bits).cast(dtype) for end in (FIRST, LAST))
+    return pc.if_else(pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high)), times, null_scalar(dtype))
 
 
 SPAN_PATTERN = r"^(?P<H>[0-9]{1,9}):(?P<M>[0-5][0-9]):(?P<S>[0-5][0-9])(?:\.(?P<f>[0-9]{1,9}))?$"
@@ -139,16 +139,16 @@ def _durations(bare: Any, text: str = "") -> Any:
     letters = directives(text) or "HMSf"
     unsigned = pc.replace_substring_regex(bare, "^-", "")
     found = pc.extract_regex(unsigned, pattern(text, letters[0]) if text else SPAN_PATTERN)
-    ticks, finer = whole(0, 64), whole(0, 64)
+    ticks, finer = integer_scalar(0, 64), integer_scalar(0, 64)
     for letter, seconds in (("H", 3600), ("M", 60), ("S", 1)):
         if letter in letters:
             part = pc.struct_field(found, letter).cast(pa.int64())
-            ticks = pc.add(ticks, pc.multiply(part, whole(seconds * SECOND, 64)))
+            ticks = pc.add(ticks, pc.multiply(part, integer_scalar(seconds * SECOND, 64)))
     if "f" in letters:
         below = pc.utf8_rpad(pc.struct_field(found, "f"), 9, "0").cast(pa.int64())
-        whole_ticks = pc.divide(below, whole(1000))
+        whole_ticks = pc.divide(below, integer_scalar(1000))
         ticks = pc.add(ticks, whole_ticks)
-        finer = pc.greater(below, pc.multiply(whole_ticks, whole(1000))).cast(pa.int64())
+        finer = pc.greater(below, pc.multiply(whole_ticks, integer_scalar(1000))).cast(pa.int64())
     return pc.if_else(pc.starts_with(bare, "-"), pc.negate(pc.add(ticks, finer)), ticks)
 
 
@@ -171,7 +171,7 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         return pc.struct_field(found, letter)
 
     def joined(sign: str, *parts: Any) -> Any:
-        return pc.binary_join_element_wise(*parts, *listed(sign))
+        return pc.binary_join_element_wise(*parts, *text_array(sign))
 
     def two_digits(numbers: Any) -> Any:
         return pc.utf8_lpad(numbers.cast(pa.string()), 2, "0")
@@ -180,14 +180,14 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         year = group("Y")
     else:
         short = group("y").cast(pa.int64())
-        late = pc.greater_equal(short, whole(69, 64))
-        year = pc.add(short, pc.if_else(late, whole(1900, 64), whole(2000, 64))).cast(pa.string())
+        late = pc.greater_equal(short, integer_scalar(69, 64))
+        year = pc.add(short, pc.if_else(late, integer_scalar(1900, 64), integer_scalar(2000, 64))).cast(pa.string())
     if "m" in letters:
         month = two_digits(group("m"))
     else:
         letter = "B" if "B" in letters else "b"
-        names = listed(*(name if letter == "B" else name[:3] for name in MONTHS))
-        month = two_digits(pc.add(pc.index_in(pc.utf8_lower(group(letter)), names), whole(1)))
+        names = text_array(*(name if letter == "B" else name[:3] for name in MONTHS))
+        month = two_digits(pc.add(pc.index_in(pc.utf8_lower(group(letter)), names), integer_scalar(1)))
     day = joined("-", year, month, two_digits(group("d")))
     if kind == "date":
         return day
@@ -195,8 +195,8 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         hour = two_digits(group("H"))
     else:
         twelve, later = group("I").cast(pa.int64()), pc.starts_with(pc.utf8_lower(group("p")), "p")
-        early = pc.if_else(pc.equal(twelve, whole(12, 64)), whole(0, 64), twelve)
-        hour = two_digits(pc.if_else(later, pc.add(early, whole(12, 64)), early))
+        early = pc.if_else(pc.equal(twelve, integer_scalar(12, 64)), integer_scalar(0, 64), twelve)
+        hour = two_digits(pc.if_else(later, pc.add(early, integer_scalar(12, 64)), early))
     clock = joined(":", hour, group("M"), *([group("S")] if "S" in letters else []))
     if "f" in letters:
         clock = joined(".", clock, group("f"))
@@ -209,7 +209,7 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
 
 
 @cache
-def listed(*words: str) -> Any:
+def text_array(*words: str) -> Any:
     """An array of texts."""
     import pyarrow as pa
 
@@ -219,7 +219,7 @@ def listed(*words: str) -> Any:
 
 
 @cache
-def whole(value: int, bits: int = 32) -> Any:
+def integer_scalar(value: int, bits: int = 32) -> Any:
     """An integer of so many bits."""
     import pyarrow as pa
 
@@ -228,14 +228,14 @@ def whole(value: int, bits: int = 32) -> Any:
 
 
 @cache
-def false() -> Any:
+def false_scalar() -> Any:
     """False as an Arrow scalar."""
     import pyarrow as pa
 
     return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
-def nothing(dtype: Any) -> Any:
+def null_scalar(dtype: Any) -> Any:
     """A missing value of a type."""
     import pyarrow as pa
 

@@ -81,10 +81,10 @@ def unreadable(table: Any) -> frozenset[str]:
                 con.con.rollback()
         return frozenset(name for name, code in types.items() if code in mistaken)
 
-    return snapshots.run(con, read)
+    return snapshots.run_query(con, read)
 
 
-def check(table: Any) -> None:
+def check_engine(table: Any) -> None:
     """Whether the engine knows what we ask of it: found when a source is opened, and not when a release was paid."""
     if isinstance(table, Plain):
         return
@@ -112,7 +112,7 @@ def fold_batches(table: Any, fold: Callable[[Iterator[Any]], T], in_turn: bool =
     Partitions of Spark come together, or `in_turn`, which takes longer and has one of them in memory at a time.
     """
     con = backend(table)
-    return snapshots.run(con, lambda: fold(_in_turn(con, table) if in_turn else batches(con, table)))
+    return snapshots.run_query(con, lambda: fold(_in_turn(con, table) if in_turn else batches(con, table)))
 
 
 def _in_turn(con: Any, table: Any) -> Iterator[Any]:
@@ -135,7 +135,7 @@ def _in_turn(con: Any, table: Any) -> Iterator[Any]:
         yield from pa.ipc.open_stream(row[0])
 
 
-def whole(table: Any) -> list[dict[str, Any]]:
+def result_rows(table: Any) -> list[dict[str, Any]]:
     """The rows of a small expression."""
     con = backend(table)
 
@@ -150,7 +150,7 @@ def whole(table: Any) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = con.to_pyarrow(table).to_pylist()
         return found
 
-    return snapshots.run(con, rows)
+    return snapshots.run_query(con, rows)
 
 
 def _has_python_parts(table: Any) -> bool:
@@ -162,7 +162,7 @@ def _has_python_parts(table: Any) -> bool:
     return any(getattr(one, "__input_type__", None) is not InputType.BUILTIN for one in found)
 
 
-class Kept:
+class SharedTable:
     """A table that several queries need. DuckDB keeps it as long as this object lives, others make it each time."""
 
     def __init__(self, table: Any) -> None:
@@ -171,9 +171,9 @@ class Kept:
         if con.name != "duckdb":
             return
         name, kept = new_name(), snapshots.state(con)
-        whole(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
+        result_rows(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
         self._making = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} AS {con.compile(table)}"
-        snapshots.run(con, lambda: self.make(con))
+        snapshots.run_query(con, lambda: self.make(con))
         self.table = con.table(name)
         kept.temporary.add(self)
         weakref.finalize(self, kept.unused.append, name)
@@ -193,10 +193,10 @@ def floats(values: Any) -> Floats:
         return made.astype(np.float64, copy=False)
     part = slice(values.offset, values.offset + len(values))
     found: Floats = np.frombuffer(values.buffers()[1], np.float64)[part] if len(values) else np.empty(0)
-    return np.where(present(values), found, np.nan) if values.null_count else found
+    return np.where(non_null(values), found, np.nan) if values.null_count else found
 
 
-def present(values: Any) -> NDArray[np.bool_]:
+def non_null(values: Any) -> NDArray[np.bool_]:
     """Which values of an Arrow array with nulls are not null."""
     bits = np.unpackbits(np.frombuffer(values.buffers()[0], np.uint8), bitorder="little")
     return bits[values.offset : values.offset + len(values)].astype(bool)
@@ -208,13 +208,13 @@ def integers(values: Any) -> NDArray[np.int64]:
     return made.astype(np.int64, copy=False)
 
 
-def read(table: Any) -> Floats:
+def read_floats(table: Any) -> Floats:
     """The only column of an expression, as floats."""
     parts = fold_batches(table, lambda parts: [floats(batch.column(0)) for batch in parts])
     return np.concatenate(parts) if parts else np.empty(0)
 
 
-def tally(table: Any, conditions: Sequence[Any]) -> list[int]:
+def count_conditions(table: Any, conditions: Sequence[Any]) -> list[int]:
     """How many rows meet each condition, in one scan."""
     if not conditions:
         return []
@@ -223,7 +223,7 @@ def tally(table: Any, conditions: Sequence[Any]) -> list[int]:
         counts = [count_if(condition) for condition in conditions]
     else:
         counts = [condition.sum() for condition in conditions]
-    (row,) = whole(table.aggregate(**{f"c{i}": count for i, count in enumerate(counts)}))
+    (row,) = result_rows(table.aggregate(**{f"c{i}": count for i, count in enumerate(counts)}))
     return [int(row[f"c{i}"] or 0) for i in range(len(conditions))]
 
 
@@ -292,7 +292,7 @@ def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: st
         frame = (frame if together is None else frame.repartition(together)).mapInArrow(partition, "found binary")
         return [pickle.loads(row[0]) for row in frame.collect()]  # together: an iterator would run one after the other
 
-    return snapshots.run(con, found)
+    return snapshots.run_query(con, found)
 
 
 WAITING = 1
@@ -363,7 +363,7 @@ class Connection:
     def table(self, name: str) -> Any:
         """A table or a view by its name: a plain one, or else one of ibis."""
         with snapshots.state(self).lock:
-            described = self.con.execute(f"DESCRIBE {quoted(name)}").fetchall()
+            described = self.con.execute(f"DESCRIBE {quote_name(name)}").fetchall()
             types = {column: dtype for column, dtype, *_ in described}
             return Plain(self, name, types) if KINDS.keys() >= set(types.values()) else self.ibis().table(name)
 
@@ -423,18 +423,18 @@ class Plain:
         return self._select(f"{', '.join(keys)}, COUNT(*) AS rows", f" GROUP BY {groups}")
 
     def _select(self, what: str, after: str = "") -> Statement:
-        return Statement(self.con, f"SELECT {what} FROM {quoted(self.name)}{after}")
+        return Statement(self.con, f"SELECT {what} FROM {quote_name(self.name)}{after}")
 
     def _number(self, column: str) -> str:
-        inner = f"CAST({quoted(column)} AS INTEGER)" if self.kinds[column] == "boolean" else quoted(column)
+        inner = f"CAST({quote_name(column)} AS INTEGER)" if self.kinds[column] == "boolean" else quote_name(column)
         return f"CAST({inner} AS DOUBLE)"
 
     def _key(self, column: str) -> str:
         """Floats, the bytes of texts, and everything else as it is: see `uptack.table.engine.table.EngineTable.key`."""
         kind = self.kinds[column]
-        return {"number": self._number(column), "text": f"ENCODE({quoted(column)})"}.get(kind, quoted(column))
+        return {"number": self._number(column), "text": f"ENCODE({quote_name(column)})"}.get(kind, quote_name(column))
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name in a statement."""
     return '"' + name.replace('"', '""') + '"'

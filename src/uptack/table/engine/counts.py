@@ -14,18 +14,27 @@ import numpy as np
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection
-from uptack.table.engine.expressions import HALF, added, as_floats, key_value, missing, plain_zero, units, with_weights
+from uptack.table.engine.expressions import (
+    HALF,
+    as_floats,
+    key_value,
+    missing,
+    unit_sums,
+    unit_total,
+    with_weights,
+    without_negative_zero,
+)
 from uptack.table.engine.rows import Codes, read_columns
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
 from uptack.table.memory import counts as memory_counts
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import group_key, known
+from uptack.table.names import column_name, group_key
 from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
 from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
 from uptack.table.values.field import CodedField, Field, no_rows
-from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, tidy
-from uptack.table.values.times import FIRST, LAST, TIMED, Form, begin, label
+from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, sorted_counts
+from uptack.table.values.times import FIRST, LAST, TIMED, Form, label, unit_start
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
@@ -44,22 +53,24 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
         every, form = column.expr.every, left.forms[column.name]
         (found,) = left.rows([left.column(column.name)]).sum(partial(_calendar_units, every))
         labels = (((None if tick is None else label(tick, every, form),), count) for tick, count in found.items())
-        return Counts(*tidy(labels, [column.kind]), left.unit)
+        return Counts(*sorted_counts(labels, [column.kind]), left.unit)
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
         best = favourites(left, names, left.unit.at_most)  # the table lives as long as this object
-        found = connection.whole(best.table.group_by(cells).aggregate(people=best.table.count()))
+        found = connection.result_rows(best.table.group_by(cells).aggregate(people=best.table.count()))
         theirs = ((tuple(row[c] for c in cells), row["people"]) for row in found)
         return Counts(*_by_value(left, names, theirs), left.unit)
     if left.plain is not None and not left.ids:
-        found = connection.whole(left.plain.counts(names))
+        found = connection.result_rows(left.plain.counts(names))
         return Counts(*_by_value(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
     rows = left.table.select(**left.ids, **{c: left.key(name) for c, name in zip(cells, names, strict=True)})
     people = left.everybody() if left.ids else None
     if people is not None:
         rows = with_weights(rows, people, list(left.ids), left.unit)
-    found = connection.whole(rows.group_by(cells).aggregate(**(units(rows.w) if left.ids else {"rows": rows.count()})))
-    theirs = ((tuple(row[c] for c in cells), added(row) if left.ids else row["rows"]) for row in found)
+    found = connection.result_rows(
+        rows.group_by(cells).aggregate(**(unit_sums(rows.w) if left.ids else {"rows": rows.count()}))
+    )
+    theirs = ((tuple(row[c] for c in cells), unit_total(row) if left.ids else row["rows"]) for row in found)
     return Counts(*_by_value(left, names, theirs), left.unit)
 
 
@@ -70,14 +81,14 @@ def _by_value(table: EngineTable, names: Sequence[str], found: Iterable[tuple[Ke
     def values(key: Key) -> Key:
         return tuple(key_value(part, kind) for part, kind in zip(key, kinds, strict=True))
 
-    return tidy(((values(key), count) for key, count in found), kinds)
+    return sorted_counts(((values(key), count) for key, count in found), kinds)
 
 
 def _calendar_units(every: str, lines: Floats, weights: Weights) -> list[Any]:
     """The units of a batch of ticks that are in each unit of the calendar, by its begin; None for missing rows."""
     gone = np.isnan(lines[0])
     whole = np.clip(lines[0][~gone].astype(np.int64), FIRST, LAST)
-    starts, cells = np.unique(begin(whole, every), return_inverse=True)
+    starts, cells = np.unique(unit_start(whole, every), return_inverse=True)
     many = _cell_units(cells, None if weights is None else weights[~gone], starts.size)
     found: Counter[int | None] = Counter(dict(zip(starts.tolist(), map(int, many), strict=True)))
     if gone.any():
@@ -88,7 +99,7 @@ def _calendar_units(every: str, lines: Floats, weights: Weights) -> list[Any]:
 def _cell_units(cells: Integers, weights: Weights, size: int) -> Integers:
     """The units in each of so many cells."""
     if weights is not None:
-        return memory_counts.added(cells, weights, size)
+        return memory_counts.sum_units(cells, weights, size)
     return np.bincount(cells, minlength=size).astype(np.int64)
 
 
@@ -117,7 +128,7 @@ def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int
         found = np.zeros(size, object)
         np.add.at(found, places[inside], counted.units[inside])
         return found
-    return memory_counts.added(places[inside], counted.units[inside], size)
+    return memory_counts.sum_units(places[inside], counted.units[inside], size)
 
 
 def _batch_cells(place: Place, size: int, lines: Floats, weights: Weights) -> list[Any]:
@@ -142,12 +153,12 @@ def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashabl
         grouped = grouped.filter(grouped.rows >= max(least, 1))
     else:
         rows = with_weights(rows, people, list(left.ids), left.unit)
-        grouped = rows.group_by("c").aggregate(**units(rows.w))
+        grouped = rows.group_by("c").aggregate(**unit_sums(rows.w))
         high, low = (grouped[name].cast("float64") for name in ("units_high", "units_low"))
         grouped = grouped.filter(high + low / 2.0**HALF >= float((least >> HALF) - 1))  # and exactly below
     found: dict[Hashable, int] = {}
-    for row in connection.whole(grouped):
-        many = added(row) if people is not None else int(row["rows"])
+    for row in connection.result_rows(grouped):
+        many = unit_total(row) if people is not None else int(row["rows"])
         if many >= max(least, 1):
             plain = canonical(row["c"] if kind in TIMED else key_value(row["c"], kind))  # ticks are whole numbers
             found[plain] = max(many, found.get(plain, 0))
@@ -266,25 +277,27 @@ def cells_per_person(table: EngineTable, columns: Sequence[Column], place: Place
         return in_memory(left, columns).cells_per_person(columns, place)
     theirs = _theirs(left, [column.name for column in columns])
     each = theirs.group_by(list(left.ids)).aggregate(k=theirs.count())
-    found = {int(row["k"]): int(row["n"]) for row in connection.whole(each.group_by("k").aggregate(n=each.count()))}
+    found = {
+        int(row["k"]): int(row["n"]) for row in connection.result_rows(each.group_by("k").aggregate(n=each.count()))
+    }
     people = np.zeros(max(found, default=0) + 1, np.int64)
     people[list(found)] = list(found.values())
     return people
 
 
-def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connection.Kept:
+def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connection.SharedTable:
     """Each person's ids and up to `at_most` values (c0, c1, ...) that most of her rows have, the first ones of ties."""
     ibis, ids, cells = connection.ibis(), list(left.ids), [f"c{i}" for i in range(len(names))]
     theirs = _theirs(left, names)
     order = [term for c in cells for term in (theirs[c].isnull(), theirs[c].asc())]
     window = ibis.window(group_by=ids, order_by=[theirs.m.desc(), *order])
     best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place < at_most).select(*ids, *cells)
-    return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.Kept(best))
+    return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.SharedTable(best))
 
 
 def value(table: EngineTable, name: str) -> Any:
     """A column as keys: no two that are equal, and null for what is missing."""
-    key = plain_zero(table.key(name))
+    key = without_negative_zero(table.key(name))
     return connection.ibis().ifelse(missing(key), connection.ibis().null().cast(key.type()), key)
 
 
@@ -293,14 +306,14 @@ def value(table: EngineTable, name: str) -> Any:
 
 def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
     """How many rows are True, of each person so many at most; without a column, how many there are."""
-    left, name = table.left(), None if name is None else known(name, table.kinds)
+    left, name = table.left(), None if name is None else column_name(name, table.kinds)
     if not left.ids:
         if name is None:
             return left.count()
         if left.plain is not None:
             counted = counts(left, [left.column(name)])
             return sum(int(many) for (key,), many in zip(counted.keys, counted.units, strict=True) if key is True)
-        return connection.tally(left.table, [left.table[name].fill_null(False)])[0]
+        return connection.count_conditions(left.table, [left.table[name].fill_null(False)])[0]
     people = left.everybody()
     theirs = people.table
     if name is not None:
@@ -308,7 +321,7 @@ def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
         rows = rows.filter(rows.c.fill_null(False))
         theirs = rows.group_by(list(left.ids)).aggregate(m=rows.count())
     most = connection.ibis().least(theirs.m, connection.ibis().literal(at_most, type="int64"))
-    return int(connection.whole(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
+    return int(connection.result_rows(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
 
 
 # ------------------------------------------------------------------------------------------------------------- groups

@@ -40,9 +40,9 @@ def design_rows(table: EngineTable, design: RowDesign) -> Any:
     names = design.names
     if design.select is not None:
         response, *columns = design.select
-        return _selected(table, dict(zip(names, [*columns, response], strict=True)))
-    rows = _selected(table, {f"r{i}": (one, None) for i, one in enumerate(design.reads)})
-    making = partial(_made, tuple(names), len(design.reads), design.make)
+        return _select(table, dict(zip(names, [*columns, response], strict=True)))
+    rows = _select(table, {f"r{i}": (one, None) for i, one in enumerate(design.reads)})
+    making = partial(_compute_batch, tuple(names), len(design.reads), design.make)
     if connection.backend(rows).name == "pyspark":
         return _on_executors(rows, making, names, len(design.reads))
     return _on_disk(rows, making, table.count())
@@ -51,7 +51,7 @@ def design_rows(table: EngineTable, design: RowDesign) -> Any:
 # ------------------------------------------------------------------------------------------------- columns and dummies
 
 
-def _selected(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
+def _select(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
     """An expression with these columns as floats, and the ids. Each row is made from one of the table.
 
     The place of a row's value among the levels is worked out once for all columns of a category: the query grows with
@@ -62,7 +62,7 @@ def _selected(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
         if isinstance(one, Category):
             places.setdefault(one, f"place {len(places)}")
     plain = {name: as_floats(table.table[one]) for name, (one, _) in wanted.items() if isinstance(one, str)}
-    found = {called: _place(table, one) for one, called in places.items()}
+    found = {called: _level_number(table, one) for one, called in places.items()}
     rows = table.table.select(**plain, **table.ids, **found)
     made = {name: rows[name] for name in (*wanted, *table.ids) if name in rows.columns}
     for name, (one, level) in wanted.items():
@@ -72,7 +72,7 @@ def _selected(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
     return rows.select(**{name: made[name] for name in (*wanted, *table.ids)})
 
 
-def _place(table: EngineTable, category: Category) -> Any:
+def _level_number(table: EngineTable, category: Category) -> Any:
     """The number of each row's level; null for a missing one."""
     ibis = connection.ibis()
     nowhere, last = ibis.null().cast("int32"), ibis.literal(len(category.levels), "int32")
@@ -90,7 +90,7 @@ def _place(table: EngineTable, category: Category) -> Any:
 Make = Callable[[Sequence[Floats]], Sequence[Floats]]
 
 
-def _made(names: Sequence[str], reads: int, make: Make, batch: Any) -> Any:
+def _compute_batch(names: Sequence[str], reads: int, make: Make, batch: Any) -> Any:
     """A record batch of made columns, here or on an executor: `make` reads the first columns, and the others stay.
 
     Nobody sees floating-point warnings there.
@@ -119,7 +119,7 @@ def _on_executors(rows: Any, making: Callable[[Any], Any], names: Sequence[str],
         frame.mapInArrow(several, types).createTempView(view)
         return con.table(view)
 
-    table = snapshots.run(con, named)
+    table = snapshots.run_query(con, named)
     weakref.finalize(table, snapshots.state(con).unused.append, view)
     return table
 
@@ -131,13 +131,13 @@ def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
     theirs, limits = connection.backend(rows), dict[str, Any]()
     if theirs.name == "duckdb":
         asked = "SELECT " + ", ".join(f"current_setting('{one}')" for one in SETTINGS)
-        (found,) = snapshots.run(theirs, lambda: theirs.con.execute(asked).fetchall())
+        (found,) = snapshots.run_query(theirs, lambda: theirs.con.execute(asked).fetchall())
         limits = dict(zip(SETTINGS, found, strict=True))
     con, schema = connection.Connection(**limits), rows.schema().to_pyarrow()
     path = connection.folder(con) / "made.parquet"
     nothing = making(pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema))
     if (
-        connection.fold_batches(rows, lambda batches: _written(path, connection.ahead(making, batches), nothing))
+        connection.fold_batches(rows, lambda batches: _write_file(path, connection.ahead(making, batches), nothing))
         != count
     ):
         raise UptackError(snapshots.CHANGED)
@@ -146,7 +146,7 @@ def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
     return table
 
 
-def _written(path: Path, batches: Iterator[Any], nothing: Any) -> int:
+def _write_file(path: Path, batches: Iterator[Any], nothing: Any) -> int:
     """Writes the rows, and returns their number. `nothing` is a batch without rows."""
     import pyarrow.parquet as pq
 

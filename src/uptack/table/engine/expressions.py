@@ -16,7 +16,7 @@ from uptack.table.values.kinds import LARGEST, Kind
 from uptack.table.values.times import DAY, EPOCH, FIRST, LAST, SECOND, Form
 
 
-def kind(dtype: Any) -> Kind:
+def column_kind(dtype: Any) -> Kind:
     """The kind of an ibis type."""
     if dtype.is_boolean():
         return "boolean"
@@ -29,7 +29,7 @@ def kind(dtype: Any) -> Kind:
     return "text" if dtype.is_string() else "other"
 
 
-def number(value: float) -> Any:
+def float_literal(value: float) -> Any:
     """A float as the engine reads it, to the last bit: text is rounded once, other literals may be rounded twice."""
     return connection.ibis().literal(repr(float(value))).cast("float64")
 
@@ -48,9 +48,9 @@ def as_floats(values: Any) -> Any:
     nan, most, least = (ibis.literal(str(one)).cast("decimal") for one in ("NaN", LARGEST, "2.4703282292062328e-324"))
     return ibis.cases(
         (values == nan, ibis.null().cast("float64")),
-        (values > most, number(np.inf)),
-        (values < -most, number(-np.inf)),
-        ((values < least) & (values > -least), number(0.0)),
+        (values > most, float_literal(np.inf)),
+        (values < -most, float_literal(-np.inf)),
+        ((values < least) & (values > -least), float_literal(0.0)),
         else_=values.cast("float64"),
     )
 
@@ -70,10 +70,10 @@ def missing(values: Any) -> Any:
 
 def infinite(values: Any) -> Any:
     """The condition that a row is ±inf, by comparison: not every engine knows the function."""
-    return (values == number(np.inf)) | (values == number(-np.inf))
+    return (values == float_literal(np.inf)) | (values == float_literal(-np.inf))
 
 
-def whole(wanted: int, dtype: Any) -> Any:
+def integer_literal(wanted: int, dtype: Any) -> Any:
     """An integer of the column's own type; null, which nothing is equal to, where the type does not reach so far."""
     try:
         return connection.ibis().literal(wanted, type=dtype.copy(nullable=True))
@@ -142,7 +142,7 @@ def time_form(dtype: Any) -> Form:
     return Form("date" if dtype.is_date() else "utc" if dtype.timezone is not None else "clock")
 
 
-def known_times(con: Any, dtype: Any) -> bool:
+def reads_times(con: Any, dtype: Any) -> bool:
     """Whether we know how to read times of this type in this engine."""
     if con.name == "pyspark":  # without a zone they would be read by the clock of the cluster
         return bool(dtype.is_date() or dtype.timezone is not None)
@@ -160,7 +160,9 @@ def ticks(values: Any) -> Any:
     ends = (date.min, date.max) if dated else (datetime.min, datetime.max)
     low, high = (ibis.literal(f"{end}{zone}").cast(dtype) for end in ends)
     inside = ibis.ifelse(values > high, high, ibis.ifelse(values < low, low, values))
-    return ibis.cases((values > high, number(LAST)), (values < low, number(FIRST)), else_=read(inside).cast("float64"))
+    return ibis.cases(
+        (values > high, float_literal(LAST)), (values < low, float_literal(FIRST)), else_=read(inside).cast("float64")
+    )
 
 
 def _duckdb(values: Any) -> Any:
@@ -212,32 +214,32 @@ HALF = 16
 """Bits of the lower parts of units, which are added up by themselves."""
 
 
-def plain_zero(key: Any) -> Any:
+def without_negative_zero(key: Any) -> Any:
     """The same key, without -0.0, which is 0.0 everywhere else."""
-    zero = number(0.0)
+    zero = float_literal(0.0)
     return connection.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
 
 
-def people_counts(rows: Any, ids: Sequence[str]) -> connection.Kept:
+def people_counts(rows: Any, ids: Sequence[str]) -> connection.SharedTable:
     """One line per person: her ids, and how many rows she has (m). Once for each state of the table."""
     theirs = rows.select(*ids).group_by(list(ids)).aggregate(m=rows.select(*ids).count())
-    return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.Kept(theirs))
+    return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.SharedTable(theirs))
 
 
-def weight(m: Any, unit: PrivacyUnit) -> Any:
+def row_weight(m: Any, unit: PrivacyUnit) -> Any:
     """The units of each row of a person with m rows."""
     ibis = connection.ibis()
     return unit.weights(m, lambda each, most: ibis.least(each, ibis.literal(most, type="int64"))).cast("int64")
 
 
-def with_weights(rows: Any, people: connection.Kept, ids: Sequence[str], unit: PrivacyUnit) -> Any:
+def with_weights(rows: Any, people: connection.SharedTable, ids: Sequence[str], unit: PrivacyUnit) -> Any:
     """Rows with their weights, w, in place of their ids. Those of people who are not there are left out."""
     theirs, values = people.table, [name for name in rows.columns if name not in ids]
-    return rows.join(theirs.select(*ids, w=weight(theirs.m, unit)), list(ids)).select(*values, "w")
+    return rows.join(theirs.select(*ids, w=row_weight(theirs.m, unit)), list(ids)).select(*values, "w")
 
 
-def units(column: Any, each: str = "units") -> dict[str, Any]:
-    """The sum of a column of units, as two sums of the engine for `added`.
+def unit_sums(column: Any, each: str = "units") -> dict[str, Any]:
+    """The sum of a column of units, as two sums of the engine for `unit_total`.
 
     A person has U < 2^33 units, so integers of 64 bits hold those of 2^63/U = 1.7·10^9 people and not of more; Spark
     goes round then, or raises. Sums of the lower 16 bits and of the rest hold those of 2^46 rows.
@@ -245,8 +247,8 @@ def units(column: Any, each: str = "units") -> dict[str, Any]:
     return {f"{each}_high": (column >> HALF).sum(), f"{each}_low": (column & (2**HALF - 1)).sum()}
 
 
-def added(line: Mapping[str, Any], each: str = "units") -> int:
-    """What `units` has added up; 0 where there was nothing."""
+def unit_total(line: Mapping[str, Any], each: str = "units") -> int:
+    """What `unit_sums` has added up; 0 where there was nothing."""
     return (int(line[f"{each}_high"] or 0) << HALF) + int(line[f"{each}_low"] or 0)
 
 
@@ -258,13 +260,13 @@ class Sums(NamedTuple):
     units: int
 
 
-def people_sums(people: connection.Kept, unit: PrivacyUnit) -> Sums:
+def people_sums(people: connection.SharedTable, unit: PrivacyUnit) -> Sums:
     """The sums of people with so many rows, m."""
-    theirs = people.table.mutate(w=weight(people.table.m, unit))
-    (line,) = connection.whole(
-        theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **units(theirs.w * theirs.m))
+    theirs = people.table.mutate(w=row_weight(people.table.m, unit))
+    (line,) = connection.result_rows(
+        theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **unit_sums(theirs.w * theirs.m))
     )
-    return Sums(int(line["people"]), int(line["rows"] or 0), added(line))
+    return Sums(int(line["people"]), int(line["rows"] or 0), unit_total(line))
 
 
 # ----------------------------------------------------------------------------------- expressions that fail on some rows
@@ -285,7 +287,7 @@ Aggregates and ranks are allowed too. Their arguments are checked.
 TOTAL = "an ibis table that has a value, or none, for every row"
 
 
-def total(table: Any) -> Any:
+def with_failures_missing(table: Any) -> Any:
     """The same table, where an expression that fails on a row is missing there; refused where no engine can do that.
 
     An engine that meets a row on which `text.cast("int64")`, `1 // (i - 5)` or a sum fails stops, so that this one row

@@ -21,9 +21,9 @@ from uptack.table import schema as schemas
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.schema import Schema
-from uptack.table.snapshots import guarded, state
+from uptack.table.snapshots import state, without_engine_errors
 
 T = TypeVar("T")
 FORMATS = {
@@ -157,7 +157,7 @@ def guess_types(path: str | os.PathLike[str], **dialect: Any) -> dict[str, str]:
     for name in dialect:
         if name not in DIALECT:
             raise UnknownOption(name, "guess_types", f"Its options are {', '.join(DIALECT)}.")
-    return rules.guess(*text_layout(path, FileOptions(types=rules.GUESS, **dialect)))
+    return rules.infer_kinds(*text_layout(path, FileOptions(types=rules.GUESS, **dialect)))
 
 
 def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[list[str], rules.Layout]:
@@ -166,7 +166,7 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
     if "://" in name or _form(name) != "csv":
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
     paths = local_files(name, "csv")
-    return paths, rules.layout(paths, options, options.types)
+    return paths, rules.read_layout(paths, options, options.types)
 
 
 def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
@@ -179,7 +179,7 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
     def look() -> list[str]:
         paths, layout = text_layout(path, options)
         hints = []
-        for name, texts in zip(layout.names, next(rules.batches(paths[:1], layout)), strict=True):
+        for name, texts in zip(layout.names, next(rules.text_batches(paths[:1], layout)), strict=True):
             if name not in columns:
                 continue
             some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
@@ -190,7 +190,7 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
             hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
         return [one for one in hints if one]
 
-    return guarded(look) if columns else []
+    return without_engine_errors(look) if columns else []
 
 
 def hint(name: str, word: str, often: int, filled: int) -> str:
@@ -215,8 +215,8 @@ def schema_of(data: Any) -> Schema | None:
     """The schema of a file, or of all files of a folder or pattern; None if there is none."""
     if not isinstance(data, str | os.PathLike) or "://" in (name := os.fspath(data)) or _form(name) not in FILES:
         return None
-    inner = schemas.shared(_matches(name, _form(name)))
-    outer = schemas.beside(name) if Path(name).is_dir() else None
+    inner = schemas.shared_schema(_matches(name, _form(name)))
+    outer = schemas.schema_beside(name) if Path(name).is_dir() else None
     if inner is not None and outer is not None:
         fix = "One lies beside the folder and others inside of it. Remove one of the two."
         raise InvalidArgument("schema", "one for all files of a folder", "several", fix)
@@ -230,7 +230,7 @@ def is_text(data: object) -> bool:
 
 def _form(name: str) -> str:
     """The format of a file by its last extension, without that of a compression; "url" for what is elsewhere."""
-    return FORMATS.get(Path(recoding.bare(name)).suffix.lower(), "url" if "://" in name else "")
+    return FORMATS.get(Path(recoding.without_compression(name)).suffix.lower(), "url" if "://" in name else "")
 
 
 def local_files(name: str, form: str) -> list[str]:
@@ -274,7 +274,7 @@ def _in_database(con: Any, table: str | None) -> Any:
     if table is None:
         fix = f"The tables are {', '.join(map(repr, names))}." if names else ""
         raise InvalidArgument("table", "the name of a table in the database", "nothing", f"Pass table=. {fix}".rstrip())
-    return con.table(known(table, dict.fromkeys(names, "other"), what="table"))
+    return con.table(column_name(table, dict.fromkeys(names, "other"), what="table"))
 
 
 def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, schema: Schema | None) -> Any:
@@ -282,23 +282,25 @@ def _csv(names: list[str], settings: dict[str, Any], options: FileOptions, schem
     if "://" in names[0]:
         raise InvalidArgument("data", "a CSV file on this machine", repr(names[0]), "Parquet files may be elsewhere.")
     types = options.types
-    layout = rules.layout(names, options, types)
+    layout = rules.read_layout(names, options, types)
     if schema is not None:
         schema.check(layout.names)
         types = {} if types is None else types  # columns of which it says nothing are texts
-    kinds = rules.declared(types, layout)
+    kinds = rules.declared_kinds(types, layout)
     con = connection.Connection(**settings)
     copy, kinds = rules.copy_rows(names, layout, kinds, connection.folder(con))
     state(con).csv_kinds = dict(kinds)
     state(con).durations = frozenset(name for name, kind in kinds.items() if cells.base(kind) == DURATION)
-    return view(con, f"SELECT * FROM read_parquet({listing([str(copy)])})")
+    return create_view(con, f"SELECT * FROM read_parquet({file_list([str(copy)])})")
 
 
 def parquet(con: Any, names: list[str], hive: bool) -> Any:
     """Parquet files. With `hive`, folders such as ward=3 are a column of texts."""
-    files = listing(names)
+    files = file_list(names)
     _same_schemas(con, files)
-    table = view(con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)")
+    table = create_view(
+        con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)"
+    )
     if "://" not in names[0]:
         _watch(con, names)
         state(con).mend = lambda: _mend(con, table, names, hive)
@@ -350,7 +352,7 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     con.con.register(raw, read)
     types = dict(con.con.execute(f"SELECT column_name, column_type FROM (DESCRIBE {table.get_name()})").fetchall())
     cells = [
-        f"{f'TRY(decode(c{i}))' if text else f'CAST(c{i} AS {types[name]})'} AS {connection.quoted(name)}"
+        f"{f'TRY(decode(c{i}))' if text else f'CAST(c{i} AS {types[name]})'} AS {connection.quote_name(name)}"
         for i, (name, text) in enumerate(zip(table.columns, texts, strict=True))
     ]
     read_as = f"{raw} AS read({', '.join(f'c{i}' for i in range(len(cells)))})"
@@ -375,12 +377,12 @@ def arrow(con: Any, names: list[str]) -> Any:
     con.con.register(raw, read)
     _watch(con, names)
     cells = [
-        f"TRY(decode(encode({connection.quoted(f.name)}))) AS {connection.quoted(f.name)}"
+        f"TRY(decode(encode({connection.quote_name(f.name)}))) AS {connection.quote_name(f.name)}"
         if _is_text(f.type)
-        else connection.quoted(f.name)
+        else connection.quote_name(f.name)
         for f in read.schema
     ]
-    return view(con, f"SELECT {', '.join(cells)} FROM {raw}")
+    return create_view(con, f"SELECT {', '.join(cells)} FROM {raw}")
 
 
 def _watch(con: Any, names: list[str]) -> None:
@@ -397,14 +399,14 @@ def _watch(con: Any, names: list[str]) -> None:
     state(con).unchanged = lambda: list(map(identity, names)) == before
 
 
-def view(con: Any, query: str) -> Any:
+def create_view(con: Any, query: str) -> Any:
     """A query under a name of its own."""
     name = connection.new_name()
     con.con.execute(f"CREATE TEMPORARY VIEW {name} AS {query}")
     return con.table(name)
 
 
-def listing(names: Sequence[str]) -> str:
+def file_list(names: Sequence[str]) -> str:
     """Files as a list in a query. DuckDB takes each for a pattern, so special characters are escaped."""
     plain = (name if "://" in name else glob.escape(name) for name in names)
     return "[" + ", ".join("'" + name.replace("'", "''") + "'" for name in plain) + "]"

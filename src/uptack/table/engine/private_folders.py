@@ -29,7 +29,7 @@ LOCK = "lock"
 
 def folder(owner: object) -> Path:
     """A new private folder that goes away with its owner."""
-    path, lock = _locked()
+    path, lock = _new_folder()
     weakref.finalize(owner, _remove, path, lock, os.getpid())
     return path
 
@@ -37,14 +37,14 @@ def folder(owner: object) -> Path:
 @contextlib.contextmanager
 def temporary() -> Iterator[Path]:
     """A new private folder for a while."""
-    path, lock = _locked()
+    path, lock = _new_folder()
     try:
         yield path
     finally:
         _remove(path, lock, os.getpid())
 
 
-def _locked() -> tuple[Path, int]:
+def _new_folder() -> tuple[Path, int]:
     """A folder, and its lock, which this process holds."""
     sweep()
     made = Path(tempfile.mkdtemp(prefix="uptack-new-"))

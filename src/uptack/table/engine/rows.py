@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import connection, expressions, private_folders
-from uptack.table.engine.expressions import infinite, key_value, missing, number
+from uptack.table.engine.expressions import float_literal, infinite, key_value, missing
 from uptack.table.engine.order import QueryScans
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
@@ -149,7 +149,7 @@ class EngineRows:
         return functools.reduce(operator.and_, tests)
 
     @cached_property
-    def everybody(self) -> connection.Kept:
+    def everybody(self) -> connection.SharedTable:
         """One line per person of the table: her ids, and how many rows she has."""
         return self.table.everybody()
 
@@ -159,7 +159,7 @@ class EngineRows:
         return self.table.count()
 
     @cached_property
-    def people(self) -> connection.Kept:
+    def people(self) -> connection.SharedTable:
         """One line per person who has a complete row: her ids, and how many she has."""
         return self.everybody if self.drops is None else expressions.people_counts(self.complete, self.ids)
 
@@ -183,7 +183,7 @@ class EngineRows:
             return self.size
         if self._on_spark:
             return sum(complete for _, complete in self._partitions.values())
-        return connection.tally(self.all, [self._there])[0]
+        return connection.count_conditions(self.all, [self._there])[0]
 
     def lacking(self) -> bool:
         """Whether some row was left out."""
@@ -229,12 +229,12 @@ class EngineRows:
         units, rows = (self._sums.units, self._sums.rows) if self._weigh is not None else (self.n, self.n)
         if self.valued or self.drops is not None:
             return units, rows
-        (gone,) = connection.tally(self.all, [missing(self.all.v0)])
+        (gone,) = connection.count_conditions(self.all, [missing(self.all.v0)])
         if not gone or self._weigh is None:
             return units - gone, rows - gone
         there = self._weigh(self.all.filter(~missing(self.all.v0)))
-        (line,) = connection.whole(there.aggregate(rows=there.count(), **expressions.units(there.w)))
-        return expressions.added(line), int(line["rows"] or 0)
+        (line,) = connection.result_rows(there.aggregate(rows=there.count(), **expressions.unit_sums(there.w)))
+        return expressions.unit_total(line), int(line["rows"] or 0)
 
     def sum(self, f: Additive) -> list[Any]:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
@@ -491,9 +491,9 @@ def _there(rows: EngineRows) -> Integers | None:
     theirs = theirs.select(**{f"p{i}": theirs[k] for i, k in enumerate(rows.ids)}, complete=theirs.m).view()
     both = everybody.left_join(theirs, [everybody[k] == theirs[f"p{i}"] for i, k in enumerate(rows.ids)])
     there = both.order_by(rows.ids).select(
-        there=connection.ibis().ifelse(both.complete.isnull(), number(0.0), number(1.0))
+        there=connection.ibis().ifelse(both.complete.isnull(), float_literal(0.0), float_literal(1.0))
     )
-    places = np.flatnonzero(connection.read(there))
+    places = np.flatnonzero(connection.read_floats(there))
     return None if places.size == rows.size else places
 
 
@@ -501,15 +501,15 @@ def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     """Of one column. Rows that stay without a value are NaN, which is above all numbers."""
     ids, complete, people = rows.ids, rows.complete, rows.people.table
     if own.how == "count":
-        return connection.read(people.order_by(ids).select(v=people.m.cast("float64")))
+        return connection.read_floats(people.order_by(ids).select(v=people.m.cast("float64")))
     beside = ORDER if own.order is not None else ()
     v = complete[f"v{column}"]
     if rows.drops is None and not rows.valued:
-        v = connection.ibis().ifelse(missing(v), number(np.nan), v)
+        v = connection.ibis().ifelse(missing(v), float_literal(np.nan), v)
     read = complete.select(*ids, *beside, v=v)
     if own.how in ("min", "max"):
         made = read.group_by(ids).aggregate(v=read.v.min() if own.how == "min" else read.v.max())
-        return connection.read(made.order_by(ids).select("v"))
+        return connection.read_floats(made.order_by(ids).select("v"))
     both = read.join(people.select(*ids, "m"), ids).order_by([*ids, *beside, "v"]).select(*ids, "v", "m")
     if own.how in ("mean", "sum"):
         sums, many = connection.fold_batches(both, lambda batches: _run_sums(_runs(batches, len(ids))))

@@ -15,17 +15,25 @@ import numpy as np
 
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
-from uptack.table.conditions import ORDER, Condition, decided
+from uptack.table.conditions import ORDER, Condition, comparison_of_type
 from uptack.table.engine import connection, design, expressions
 from uptack.table.engine import counts as engine_counts
 from uptack.table.engine.connection import Plain
 from uptack.table.engine.counts import EngineGroups
-from uptack.table.engine.expressions import as_floats, infinite, missing, number, text_bytes, text_key, whole
+from uptack.table.engine.expressions import (
+    as_floats,
+    float_literal,
+    infinite,
+    integer_literal,
+    missing,
+    text_bytes,
+    text_key,
+)
 from uptack.table.engine.rows import Drops, EngineRows, order_keys, person_numbers, read_columns
 from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.protocol import (
     SECRET,
     Clipped,
@@ -73,7 +81,7 @@ class EngineTable(Table):
     conditions: tuple[Condition, ...] = ()
     outer: Any = None
     is_part: bool = False
-    kept: tuple[connection.Kept, ...] = ()
+    kept: tuple[connection.SharedTable, ...] = ()
 
     @staticmethod
     def of(opened: Any, durations: frozenset[str] = frozenset()) -> EngineTable:
@@ -82,7 +90,7 @@ class EngineTable(Table):
 
     def by_person(self, ids: Sequence[str]) -> EngineTable:
         """The rows that have an id. Whether a column can be one of ids is decided by its declared type."""
-        names = tuple(known(name, self.kinds) for name in ids)
+        names = tuple(column_name(name, self.kinds) for name in ids)
         for name in names:
             if not self.identifies(name):
                 raise InvalidArgument("person", MUST, f"a column of type {self.table.schema()[name]}", FIX)
@@ -134,8 +142,8 @@ class EngineTable(Table):
 
     def _kind(self, dtype: Any) -> Kind:
         """By the type. Texts that the engine may not tell apart, and times that we can't read, are "other"."""
-        found = expressions.kind(dtype)
-        known_time = found != "time" or expressions.known_times(self._con, dtype)
+        found = expressions.column_kind(dtype)
+        known_time = found != "time" or expressions.reads_times(self._con, dtype)
         return found if known_time and (found != "text" or expressions.compares_bytes(self._con)) else "other"
 
     @cached_property
@@ -181,10 +189,10 @@ class EngineTable(Table):
         """How many people there are: secret of a part."""
         kept = self.everybody()
         counted = kept.table.aggregate(people=kept.table.count())
-        (line,) = snapshots.once(self._con, counted.op(), lambda: connection.whole(counted))
+        (line,) = snapshots.once(self._con, counted.op(), lambda: connection.result_rows(counted))
         return int(line["people"])
 
-    def everybody(self) -> connection.Kept:
+    def everybody(self) -> connection.SharedTable:
         """One line per person: her ids, and how many rows she has."""
         return expressions.people_counts(self.table.select(**self.ids), list(self.ids))
 
@@ -193,7 +201,7 @@ class EngineTable(Table):
         if not self.ids:
             return self.count(), 1
         kept = self.everybody()
-        (line,) = connection.whole(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
+        (line,) = connection.result_rows(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
         return int(line["rows"] or 0), int(line["most"] or 0)
 
     def snapshot(self) -> AbstractContextManager[None]:
@@ -221,7 +229,7 @@ class EngineTable(Table):
             text = self.table[name].cast("string")
             return text_key(self._con, text) if expressions.compares_bytes(self._con) else text
 
-        return {f"k{i}": expressions.plain_zero(id_key(name)) for i, name in enumerate(self.id_columns)}
+        return {f"k{i}": expressions.without_negative_zero(id_key(name)) for i, name in enumerate(self.id_columns)}
 
     def key(self, name: str) -> Any:
         """What rows are grouped by: floats, the bytes of texts, and everything else as it is."""
@@ -252,7 +260,7 @@ class EngineTable(Table):
         value = column.expr
         if isinstance(value, Meets):
             met, among = (rows_meeting(self._operand, [one]) for one in (value.condition, value.among))
-            found = ibis.cases((~among, nothing), (met, number(1.0)), else_=number(0.0))
+            found = ibis.cases((~among, nothing), (met, float_literal(1.0)), else_=float_literal(0.0))
         else:
             found = as_floats(self.table[column.name])
         return self._hide(found)
@@ -267,10 +275,14 @@ class EngineTable(Table):
         v, ibis = steps_as_expression(column.steps, self._raw(column)), connection.ibis()
         if way == "drop" or (way is None and column.missing == "keep"):
             return v
-        v = ibis.ifelse(v == number(np.inf), number(LARGEST), ibis.ifelse(v == number(-np.inf), number(-LARGEST), v))
+        v = ibis.ifelse(
+            v == float_literal(np.inf),
+            float_literal(LARGEST),
+            ibis.ifelse(v == float_literal(-np.inf), float_literal(-LARGEST), v),
+        )
         if way == "clip" or isinstance(column.missing, str):
             return v
-        return ibis.ifelse(missing(v), number(float(column.missing)), v)
+        return ibis.ifelse(missing(v), float_literal(float(column.missing)), v)
 
     # ------------------------------------------------------------------------------------------------- other tables
 
@@ -278,7 +290,7 @@ class EngineTable(Table):
         """Rows that do not meet the conditions have no value."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
-    def part(self, table: Any, *kept: connection.Kept) -> EngineTable:
+    def part(self, table: Any, *kept: connection.SharedTable) -> EngineTable:
         """Some of the rows, as an expression, and those who own them."""
         return replace(self, opened=table, conditions=(), is_part=True, kept=(*self.kept, *kept))
 
@@ -358,7 +370,9 @@ class EngineTable(Table):
             return cached.columns([column])[0].finite()
         rows = self.table.select(v=steps_as_expression(column.steps, self._raw(column)))
         tests = [missing(rows.v), infinite(rows.v)]
-        return not any(snapshots.once(self._con, ("finite", rows.op()), lambda: connection.tally(rows, tests)))
+        return not any(
+            snapshots.once(self._con, ("finite", rows.op()), lambda: connection.count_conditions(rows, tests))
+        )
 
     counts, cells, common = engine_counts.counts, engine_counts.cells, engine_counts.common
     field_sums, cells_per_person = engine_counts.field_sums, engine_counts.cells_per_person
@@ -369,12 +383,12 @@ def steps_as_expression(steps: Steps, v: Any) -> Any:
     """What steps make of an expression, row by row."""
     for step in steps:
         if isinstance(step, Clipped):
-            low, high = number(0.0), number(1.0)
+            low, high = float_literal(0.0), float_literal(1.0)
             v = connection.ibis().cases(
                 (missing(v), connection.ibis().null().cast("float64")), (v > high, high), (v < low, low), else_=v
             )
         else:
-            v = (v - number(step.centre)).abs()
+            v = (v - float_literal(step.centre)).abs()
     return v
 
 
@@ -386,7 +400,7 @@ def _row_count(con: Any, opened: Any) -> int:
 
 def _count(opened: Any) -> int:
     counted = opened.count() if isinstance(opened, Plain) else opened.aggregate(rows=opened.count())
-    return int(connection.whole(counted)[0]["rows"])
+    return int(connection.result_rows(counted)[0]["rows"])
 
 
 # --------------------------------------------------------------------------------------------------------- conditions
@@ -405,7 +419,7 @@ def _meets(one: Condition, values: Any) -> Any:
 
     def ordered(sign: str, end: Any) -> Any:
         limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
-        always = decided(sign, end, limits)
+        always = comparison_of_type(sign, end, limits)
         if always is not None:
             return connection.ibis().literal(always)
         return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
@@ -437,11 +451,11 @@ def literal(kind: Kind, values: Any, value: Any) -> Any:
     if kind == "text":
         return text_bytes(connection.backend(values), value)
     if kind == "duration" and isinstance(value, timedelta):
-        return whole(value // timedelta(microseconds=1), values.type())
+        return integer_literal(value // timedelta(microseconds=1), values.type())
     if kind == "integer" and isinstance(value, int):
-        return whole(value, values.type())
+        return integer_literal(value, values.type())
     if kind == "number" and isinstance(value, int | float):
-        return number(nearest(value))
+        return float_literal(nearest(value))
     if kind == "boolean" and value in (0, 1):
         return ibis.literal(bool(value))
     return ibis.null().cast(values.type())

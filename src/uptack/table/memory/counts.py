@@ -22,7 +22,7 @@ Distinct = tuple[Sequence[Hashable], Integers]
 """The values of a column that occur, and each row's place among them."""
 
 
-def joined(columns: Sequence[Distinct]) -> tuple[list[tuple[Hashable, ...]], Integers]:
+def combinations(columns: Sequence[Distinct]) -> tuple[list[tuple[Hashable, ...]], Integers]:
     """The combinations that occur of the values of several columns, in order, and each row's place among them.
 
     Rows are numbered anew after each column, so that numbers stay below rows².
@@ -55,10 +55,10 @@ def units(cells: Integers, size: int, unit: PrivacyUnit, codes: Integers | None,
     if codes is None or not unit.weighted:
         return np.bincount(cells[inside], minlength=size).astype(np.int64)
     weights = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
-    return added(cells[inside], weights[inside], size)
+    return sum_units(cells[inside], weights[inside], size)
 
 
-def added(cells: Integers, weights: Integers, size: int) -> Integers:
+def sum_units(cells: Integers, weights: Integers, size: int) -> Integers:
     """Σ weights in each cell, exactly: their halves are added as floats, which hold 2^36 of them."""
     high = np.bincount(cells, weights=weights >> HALF, minlength=size).astype(np.int64)
     low = np.bincount(cells, weights=weights & ((1 << HALF) - 1), minlength=size).astype(np.int64)
@@ -94,7 +94,7 @@ def cells_per_person(cells: Integers, codes: Integers) -> Integers:
     return np.bincount(np.bincount(people)[np.unique(people)]).astype(np.int64)
 
 
-def up_to(rows: Integers, most: int) -> int:
+def capped_sum(rows: Integers, most: int) -> int:
     """Σ min(rows of a person, most)."""
     return int(np.minimum(rows, most).sum())
 
@@ -110,7 +110,7 @@ class MemoryGroups(GroupedTable):
     @cached_property
     def _cells(self) -> tuple[list[Hashable], Integers]:
         """The groups that occur, and the number of each row's group; -1 for rows of other groups and hidden ones."""
-        keys, cells = joined([self.table.field(name).codes() for name in self.by])
+        keys, cells = combinations([self.table.field(name).codes() for name in self.by])
         groups: list[Hashable] = list(keys) if len(self.by) > 1 else [key for (key,) in keys]
         hidden = np.ones(cells.size, bool)
         hidden[self.table.present] = False

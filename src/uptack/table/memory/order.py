@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import Floats, exact_sum
-from uptack.table.search import Counted, Gap, Order, Piece, Size, Weighed, Window, orders, sum_of_ranks
+from uptack.table.search import Gap, Order, Piece, PivotCounts, Size, WeightedRows, Window, orders, sum_of_ranks
 from uptack.table.unit import Integers, PrivacyUnit, wide
 
 SORTED = 1 << 16
@@ -33,7 +33,7 @@ class Selection:
     def order(self, windows: Sequence[Window], unit: PrivacyUnit) -> Order:
         """x(a), ..., x(b) for each window (a, b). NaN comes last."""
         n = self.values.size
-        inside = merged([(max(a, 1), min(b, n)) for a, b in windows if a <= n and b >= 1])
+        inside = merge_windows([(max(a, 1), min(b, n)) for a, b in windows if a <= n and b >= 1])
         self._sort([(a, b) for a, b in inside if not any(low <= a and b <= high for low, high in self._done)])
         pieces = [Piece(a, b, self.values[a - 1 : b]) for a, b in inside]
 
@@ -46,7 +46,7 @@ class Selection:
         self._cut(sorted({place for a, b in windows for place in (a - 1, b) if not self._known(place)}))
         for a, b in windows:
             self.values[a - 1 : b].sort()
-        self._done = merged([*self._done, *windows])
+        self._done = merge_windows([*self._done, *windows])
 
     def _known(self, place: int) -> bool:
         """Whether a place is a cut, or among numbers that are in order."""
@@ -64,7 +64,7 @@ class Selection:
             insort(self._cuts, place)
 
 
-def selected(values: NDArray[Any], windows: Sequence[Window], unit: PrivacyUnit) -> Order:
+def order_of(values: NDArray[Any], windows: Sequence[Window], unit: PrivacyUnit) -> Order:
     """The order statistics of an array that is left as it is."""
     return Selection(values.copy()).order(windows, unit)
 
@@ -81,7 +81,7 @@ def weighted_order(
     return orders(ArrayScans(floats, theirs, unit), unit, {0: size}, windows)[0]
 
 
-def merged(windows: Sequence[Window]) -> list[Window]:
+def merge_windows(windows: Sequence[Window]) -> list[Window]:
     """Windows that overlap or touch joined into one."""
     out: list[Window] = []
     for a, b in sorted(windows):
@@ -107,17 +107,17 @@ class ArrayScans:
         """So many rows are sorted after a first sample."""
         return max(self.small, self.values.size // 8)
 
-    def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, Weighed]:
+    def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, WeightedRows]:
         """Every so manieth row."""
         ((gaps, part),) = asked.values()
         values, weights = self._inside(gaps)
         step = max(int(1 / part), 1)
         assert weights is not None
-        return {0: Weighed(values[::step], weights[::step])}
+        return {0: WeightedRows(values[::step], weights[::step])}
 
-    def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, Counted]:
+    def count(self, asked: Mapping[int, Sequence[float]]) -> Mapping[int, PivotCounts]:
         """From pivot to pivot: only what is new is added up."""
-        found, units, rows, before = Counted([], [], [], []), 0, 0, None
+        found, units, rows, before = PivotCounts([], [], [], []), 0, 0, None
         for pivot in asked[0]:
             under = self.values < pivot if before is None else (self.values < pivot) & (self.values > before)
             tied, before = self.values == pivot, pivot
@@ -127,18 +127,18 @@ class ArrayScans:
             found.rows_up_to.append(rows := rows + int(np.count_nonzero(tied)))
         return {0: found}
 
-    def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, Weighed]:
+    def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, WeightedRows]:
         """All rows in the gaps."""
         return {0: self._inside(asked[0])}
 
     def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
         """The exact sum over the ranks strictly between two values."""
         inside = (self.values > low) & (self.values < high)
-        return sum_of_ranks(Weighed(self.values[inside], self.weights[inside]).sorted(), before, self.unit)
+        return sum_of_ranks(WeightedRows(self.values[inside], self.weights[inside]).sorted(), before, self.unit)
 
-    def _inside(self, gaps: Sequence[Gap]) -> Weighed:
+    def _inside(self, gaps: Sequence[Gap]) -> WeightedRows:
         tests = [gap.test(self.values) for gap in gaps]
         if any(test is None for test in tests):
-            return Weighed(self.values, self.weights)
+            return WeightedRows(self.values, self.weights)
         inside = reduce(np.logical_or, tests, np.zeros(self.values.size, bool))
-        return Weighed(self.values[inside], self.weights[inside])
+        return WeightedRows(self.values[inside], self.weights[inside])

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import Floats
-from uptack.table.memory.order import Selection, selected, weighted_order
+from uptack.table.memory.order import Selection, order_of, weighted_order
 from uptack.table.protocol import Additive, Keys, Of, Weights
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit, wide
@@ -81,7 +81,7 @@ class MemoryRows:
             return weighted_order(self.values[column], self.weights, self.n, self.unit, windows)
         if self.held:
             return self.held[column].order(windows, self.unit)
-        return selected(self.values[column], windows, self.unit)
+        return order_of(self.values[column], windows, self.unit)
 
     @cached_property
     def lines(self) -> Floats:

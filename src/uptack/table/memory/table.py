@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.conditions import ORDER, Condition, decided
+from uptack.table.conditions import ORDER, Condition, comparison_of_type
 from uptack.table.exact_sum import Floats
-from uptack.table.ids import Owners, numbered, of_fields
+from uptack.table.ids import Owners, of_fields, renumber
 from uptack.table.memory import counts
 from uptack.table.memory.counts import MemoryGroups
 from uptack.table.memory.rows import MemoryRows, person_numbers
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.protocol import (
     SECRET,
     WEIGHTLESS,
@@ -38,8 +38,8 @@ from uptack.table.protocol import (
 from uptack.table.unit import ROW, Integers, PrivacyUnit
 from uptack.table.values.entrance import of_numpy
 from uptack.table.values.field import Field, Mask, no_rows
-from uptack.table.values.kinds import LARGEST, Kind, canonical, tidy
-from uptack.table.values.times import TIMED, Form, begin, label
+from uptack.table.values.kinds import LARGEST, Kind, canonical, sorted_counts
+from uptack.table.values.times import TIMED, Form, label, unit_start
 
 BATCH = 1 << 17
 """Rows that `field_sums` reads at once, as many as an engine sends."""
@@ -144,7 +144,7 @@ class MemoryTable(Table):
 
     def by_person(self, ids: Sequence[str]) -> MemoryTable:
         """The rows that are somebody's, as columns of ids say."""
-        names = tuple(known(name, self.kinds) for name in ids)
+        names = tuple(column_name(name, self.kinds) for name in ids)
         whose = of_fields([(name, self.fields[name]) for name in names])
         return replace(MemoryTable.of(self.fields, whose, names), outer=self)
 
@@ -167,7 +167,7 @@ class MemoryTable(Table):
 
     def part(self, rows: Integers) -> MemoryTable:
         """Some of the rows, and those who own them."""
-        codes, people = (None, 0) if self.codes is None else numbered(self.codes[rows])
+        codes, people = (None, 0) if self.codes is None else renumber(self.codes[rows])
         fields = {name: field.taken(rows) for name, field in self.fields.items()}
         return MemoryTable(fields, self.unit, codes, people, is_part=True)
 
@@ -252,9 +252,9 @@ class MemoryTable(Table):
     def counts(self, columns: Sequence[Column]) -> Counts:
         """Combinations of values; rows that are hidden are in none, and do not share their owners' units."""
         distinct = [self._distinct(column) for column in columns]
-        keys, cells = counts.joined(distinct)
+        keys, cells = counts.combinations(distinct)
         pairs = zip(keys, self._units(cells, len(keys)), strict=True)  # a cell of hidden rows alone is none
-        found, units = tidy((pair for pair in pairs if pair[1]), [c.kind for c in columns])
+        found, units = sorted_counts((pair for pair in pairs if pair[1]), [c.kind for c in columns])
         return Counts(found, units, self.unit)
 
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
@@ -265,7 +265,7 @@ class MemoryTable(Table):
         """At k how many people have rows in k cells, or in k combinations of values."""
         assert self.codes is not None
         if place is None:
-            cells = counts.joined([self._distinct(column) for column in columns])[1]
+            cells = counts.combinations([self._distinct(column) for column in columns])[1]
         else:
             cells = place(*(self.fields[column.expr.name] for column in columns))
         return counts.cells_per_person(cells[self.present], self.codes[self.present])
@@ -309,16 +309,16 @@ class MemoryTable(Table):
         if not isinstance(column.expr, Floored):
             return field.codes()
         ticks, gone = field.ticks()
-        starts, codes = np.unique(begin(ticks, column.expr.every), return_inverse=True)
+        starts, codes = np.unique(unit_start(ticks, column.expr.every), return_inverse=True)
         labels = [label(int(tick), column.expr.every, field.form) for tick in starts]
         return [*labels, None], np.where(gone, len(labels), codes)
 
     def trues(self, name: str | None, at_most: int = 1) -> int:
         """How many rows are True, of each person so many at most; without a column, how many there are."""
-        rows = self.present if name is None else np.flatnonzero(self.field(known(name, self.kinds)).flags())
+        rows = self.present if name is None else np.flatnonzero(self.field(column_name(name, self.kinds)).flags())
         if self.codes is None:
             return rows.size
-        return counts.up_to(np.bincount(self.codes[rows], minlength=self.people), at_most)
+        return counts.capped_sum(np.bincount(self.codes[rows], minlength=self.people), at_most)
 
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most."""
@@ -387,7 +387,7 @@ def _meets(one: Condition, field: Field) -> Mask:
         return reduce(np.logical_or, (values == value for value in inside), np.zeros(field.size, bool))
 
     def ordered(sign: str, end: Any) -> Any:
-        always = decided(sign, end, limits)
+        always = comparison_of_type(sign, end, limits)
         return ORDER[sign](values, end) if always is None else always
 
     rows: Mask = one.met_where(there, same, ordered)

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
-from uptack.table.names import known
+from uptack.table.names import column_name
 from uptack.table.values.field import MOST_INTEGER, Array, Field, Floats, Mask
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, number
-from uptack.table.values.times import DAY, FORMS, TIMED, Form, form_of, measured, objects_as_ticks
+from uptack.table.values.times import DAY, FORMS, TIMED, Form, form_of, has_fixed_unit, objects_as_ticks
 
 NUMPY_KINDS: dict[str, Kind] = {
     "i": "integer",
@@ -58,7 +58,7 @@ def of_numpy(values: Array) -> Field:
     plain = np.asarray(values)
     missing = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
     if plain.dtype.kind in "Mm":
-        kind: Kind = NUMPY_KINDS[plain.dtype.kind] if measured(plain.dtype) else "other"
+        kind: Kind = NUMPY_KINDS[plain.dtype.kind] if has_fixed_unit(plain.dtype) else "other"
         return Field(kind, plain.size, lambda: (plain, missing), form=form_of(plain.dtype))
     return Field(NUMPY_KINDS.get(plain.dtype.kind, "other"), plain.size, lambda: (plain, missing))
 
@@ -205,12 +205,12 @@ def _python(values: Any) -> Array:
             return objects(values.to_pylist())
         except BaseException:
             interrupts.check()
-        return objects([_held(value) for value in values])
+        return objects([_python_value(value) for value in values])
 
     return interrupts.watched(read)
 
 
-def _held(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     """The value of one row; None where Python has none."""
     try:
         return value.as_py()
@@ -223,7 +223,7 @@ READERS = {"pandas": of_pandas, "polars": of_polars, "pyarrow": of_arrow}
 """Which function reads the columns of which package."""
 
 
-def foreign(x: Any) -> Field | None:
+def frame_column(x: Any) -> Field | None:
     """A column of pandas, polars or Arrow; None for anything else."""
     read, single = READERS.get(package(x)), not hasattr(x, "columns") and not hasattr(x, "column_names")
     if read is None or not single or not (hasattr(x, "dtype") or hasattr(x, "type")):
@@ -256,7 +256,7 @@ def parts(name: str, x: Any) -> list[tuple[str, Any]] | None:
 def own_name(column: Any, otherwise: str) -> str:
     """The name that a column of pandas or polars has."""
     name = getattr(column, "name", None)
-    return name if isinstance(name, str) and name and foreign(column) is not None else otherwise
+    return name if isinstance(name, str) and name and frame_column(column) is not None else otherwise
 
 
 def names(x: Any) -> tuple[str, ...]:
@@ -273,14 +273,14 @@ DECLARABLE = ("date", "datetime", "datetime-utc", "duration", "integer", "number
 """Kinds that a curator can declare."""
 
 
-def declared(found: Field, kind: str) -> Field:
+def as_declared(found: Field, kind: str) -> Field:
     """The same rows as a column of this kind."""
     form = FORMS.get(kind)
     plain: Any = kind if form is None else form.kind
-    return Field(plain, found.size, lambda: _read_as(found, kind), form=form)
+    return Field(plain, found.size, lambda: _declared_rows(found, kind), form=form)
 
 
-def _read_as(found: Field, kind: str) -> tuple[Array, Mask | None]:
+def _declared_rows(found: Field, kind: str) -> tuple[Array, Mask | None]:
     """Rows as values of a declared kind; a row that is not of this kind is missing."""
     if (form := FORMS.get(kind)) is not None:
         ticks, gone = found.ticks() if found.kind == form.kind else objects_as_ticks(found.rows(), form)
@@ -304,14 +304,14 @@ def _read_as(found: Field, kind: str) -> tuple[Array, Mask | None]:
     return objects(texts), np.fromiter((text is None for text in texts), bool, found.size)
 
 
-def all_declared(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -> dict[str, Field]:
+def with_declared_kinds(fields: Mapping[str, Field], types: Mapping[str, Any] | None) -> dict[str, Field]:
     """Columns with the kinds that were declared. The others keep the kinds of their containers."""
     for name, kind in (types or {}).items():
-        known(name, dict.fromkeys(fields, "other"))
+        column_name(name, dict.fromkeys(fields, "other"))
         if kind not in DECLARABLE:
             must = f"one of {', '.join(map(repr, DECLARABLE))}"
             raise InvalidArgument(f"types[{name!r}]", must, checks.describe(kind))
-    return {name: declared(f, types[name]) if types and name in types else f for name, f in fields.items()}
+    return {name: as_declared(f, types[name]) if types and name in types else f for name, f in fields.items()}
 
 
 # --------------------------------------------------------------------------------------------------------- the entrance
@@ -331,11 +331,11 @@ HELD: dict[Kind, tuple[str, str]] = {
 
 def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = "Pick one column.") -> Field:
     """A column of any kind. `name` is what it is called in an error."""
-    found = x if isinstance(x, Field) else foreign(x)
+    found = x if isinstance(x, Field) else frame_column(x)
     if found is not None:
         return found
     if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and frame(x) is None):
-        made = x if isinstance(x, np.ndarray) else _converted(x)
+        made = x if isinstance(x, np.ndarray) else _convert(x)
         if made is not None and made.ndim == 1:
             typed = made is x or hasattr(x, "dtype")  # else its rows decide what type NumPy makes of them
             return of_numpy(made) if typed else of_list(list(made))
@@ -346,7 +346,7 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
     raise InvalidArgument(name, must, checks.outline(x), fix)
 
 
-def _converted(x: Any) -> Any:
+def _convert(x: Any) -> Any:
     """What an object says it is as an array; None where that fails, for a reason that may tell of its content."""
 
     def convert() -> Any:
@@ -372,11 +372,11 @@ def column_field(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must
     if kinds is None:
         return field(name, x, must)
     found = field(name, x, must, "Pick one numeric column.")
-    check_held(name, found.kind, (*NUMERIC, *(kind for kind in kinds if kind in TIMED)), must)
+    check_kind(name, found.kind, (*NUMERIC, *(kind for kind in kinds if kind in TIMED)), must)
     return found
 
 
-def check_held(name: str, kind: Kind, kinds: Sequence[Kind], must: str) -> None:
+def check_kind(name: str, kind: Kind, kinds: Sequence[Kind], must: str) -> None:
     """Refuses a column of another kind."""
     if kind not in kinds:
         what, fix = HELD[kind]
@@ -396,10 +396,10 @@ def matrix_fields(name: str, x: Any, must: str = "a table of numbers") -> dict[s
         fields = [column_field(f"{name}[{label!r}]", part) for label, part in framed]
         return dict(zip(own, fields, strict=True))
     if isinstance(x, np.ndarray) and x.ndim == 2:
-        check_held(name, of_numpy(x.reshape(-1)).kind, NUMERIC, must)
+        check_kind(name, of_numpy(x.reshape(-1)).kind, NUMERIC, must)
         return {str(i): of_numpy(x[:, i]) for i in range(x.shape[1])}
     found = field(name, x, must, "")
-    check_held(name, found.kind, NUMERIC, must)
+    check_kind(name, found.kind, NUMERIC, must)
     return {"0": found}
 
 
@@ -430,7 +430,7 @@ def flags(rows: Any) -> NDArray[np.bool_] | None:
     return found.flags() if found.kind in ("boolean", "any") else None
 
 
-def indexed(name: str, x: Any) -> Array:
+def indexable(name: str, x: Any) -> Array:
     """Rows that can be picked by their numbers: a column by its kind, a table as an array of floats."""
     if isinstance(x, np.ndarray) and x.ndim > 1:
         return x
@@ -457,21 +457,21 @@ def numbers(name: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> Floa
         made = np.array(_exact(value))
     elif isinstance(value, np.ndarray):
         flat = of_numpy(value.reshape(-1))
-        check_held(name, flat.kind, NUMERIC, must)
-        made = _clamped(flat).reshape(value.shape)
+        check_kind(name, flat.kind, NUMERIC, must)
+        made = _clamp(flat).reshape(value.shape)
     elif 2 in dimensions and isinstance(value, list | tuple):
         made = matrix(name, value, must)
     else:
         found = field(name, value, must, "")
-        check_held(name, found.kind, NUMERIC, must)
-        made = _clamped(found)
+        check_kind(name, found.kind, NUMERIC, must)
+        made = _clamp(found)
     if made.ndim not in dimensions or made.size == 0:
         raise InvalidArgument(name, must, checks.outline(value))
     bounded: Floats = np.nan_to_num(made)
     return bounded
 
 
-def _clamped(found: Field) -> Floats:
+def _clamp(found: Field) -> Floats:
     if found.kind == "any":
         return np.fromiter(map(_exact, found.array()), np.float64, found.size)
     if found.kind == "number":

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import interrupts
-from uptack.table.values.kinds import LARGEST, Kind, canonical, in_order, labelled, number
+from uptack.table.values.kinds import LARGEST, Kind, canonical, in_order, labels_of_kind, number
 from uptack.table.values.times import Form, ticks_of
 
 Array = NDArray[Any]
@@ -70,7 +70,7 @@ class Field:
             return np.fromiter(clamped, np.int64, self.size), missing
         if self.kind == "integer":
             return values, missing
-        floats = values if values.dtype == np.float64 else listed(values)
+        floats = values if values.dtype == np.float64 else float_array(values)
         return (floats if missing is None else np.where(missing, np.nan, floats)), missing
 
     @property
@@ -105,9 +105,9 @@ class Field:
         values, missing = self._values
         code = values.dtype.kind
         if code not in "iufbMm":
-            found, codes = _numbered(self.rows())
-            labels, places = _merged(found)
-            return labelled(labels, self.kind), places[codes]
+            found, codes = _encode(self.rows())
+            labels, places = _merge_labels(found)
+            return labels_of_kind(labels, self.kind), places[codes]
         gone = np.zeros(self.size, bool) if missing is None else missing
         gone = gone | (np.isnan(values) if code == "f" else np.isnat(values) if code in "Mm" else False)
         there = values[~gone]
@@ -117,7 +117,7 @@ class Field:
             plain = [canonical(value) for value in distinct]
             if self._form is not None and self._form.word == "utc":
                 plain = [value.replace(tzinfo=UTC) if isinstance(value, datetime) else value for value in plain]
-            found, places = _merged(plain)
+            found, places = _merge_labels(plain)
             inverse = places[inverse]
         codes = np.full(self.size, len(found), np.int64)
         codes[~gone] = inverse
@@ -188,12 +188,12 @@ def no_rows(kind: Kind, form: Form | None = None, categories: bool = False) -> F
     return Field(kind, 0, read, form=form, categories=categories)
 
 
-def listed(values: Any) -> Floats:
+def float_array(values: Any) -> Floats:
     """Each of many values as a float, by itself: see `uptack.table.values.kinds.number`."""
     return interrupts.watched(lambda: np.fromiter(map(number, values), np.float64, len(values)))
 
 
-def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
+def _encode(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
     """The canonical values of rows, and each row's place in that list."""
     plain: list[Any] = rows
     if not all(type(row) in (str, int, NoneType) for row in rows):  # of which equal ones are alike, and done once
@@ -203,7 +203,7 @@ def _numbered(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
     return [canonical(value) for value in places], codes
 
 
-def _merged(found: list[Hashable]) -> tuple[list[Hashable], NDArray[np.int64]]:
+def _merge_labels(found: list[Hashable]) -> tuple[list[Hashable], NDArray[np.int64]]:
     """Canonical values in order, each once, and where those of a list are among them."""
     labels = sorted(set(found), key=in_order)
     order = {label: i for i, label in enumerate(labels)}
@@ -214,7 +214,7 @@ class CodedField(Field):
     """A field of any kind from its canonical values, in order, and each row's place among them."""
 
     def __init__(self, kind: Kind, values: Sequence[Hashable], places: NDArray[np.int64]) -> None:
-        self._labels, self._places = labelled(list(values), kind), places
+        self._labels, self._places = labels_of_kind(list(values), kind), places
         super().__init__(kind, places.size, self._read_rows)
 
     def _read_rows(self) -> tuple[Array, Mask]:

@@ -125,10 +125,10 @@ def _real(value: float) -> int | float | None:
 
 def _integer(value: Any, depth: int = 0) -> int | float:
     plain = int(value)
-    return plain if -BEYOND < plain < BEYOND else _unbounded(plain)
+    return plain if -BEYOND < plain < BEYOND else _infinity(plain)
 
 
-def _unbounded(value: Any) -> float:
+def _infinity(value: Any) -> float:
     return math.inf if value > 0 else -math.inf
 
 
@@ -146,7 +146,7 @@ def _rational(value: Any, depth: int) -> Hashable:
     try:
         return _real(float(value))
     except OverflowError:
-        return _unbounded(value)
+        return _infinity(value)
 
 
 def _complex(value: complex, depth: int) -> Hashable:
@@ -250,30 +250,30 @@ def in_order(value: Hashable) -> tuple[bool, str, Any]:
         return False, "datetime" if value.tzinfo is None else "datetime in UTC", value.replace(tzinfo=None)
     if isinstance(value, date | time | timedelta):
         return False, type(value).__name__, value
-    return value is None, type(value).__name__, value if isinstance(value, str | bytes) else _listed(value)
+    return value is None, type(value).__name__, value if isinstance(value, str | bytes) else _sorted_text(value)
 
 
-def _listed(value: Hashable) -> str:
+def _sorted_text(value: Hashable) -> str:
     """The text of a value, with the elements of sets in their order."""
     if isinstance(value, frozenset):
-        return "{" + ", ".join(map(_listed, sorted(value, key=in_order))) + "}"
-    return "(" + ", ".join(map(_listed, value)) + ")" if isinstance(value, tuple) else repr(value)
+        return "{" + ", ".join(map(_sorted_text, sorted(value, key=in_order))) + "}"
+    return "(" + ", ".join(map(_sorted_text, value)) + ")" if isinstance(value, tuple) else repr(value)
 
 
-def held(value: Any, kind: Kind) -> Hashable:
+def row_value(value: Any, kind: Kind) -> Hashable:
     """A public value in canonical form, as rows of this kind would hold it: the nearest float in a column of floats.
 
     Values are compared with rows in this form, and two of them are the same where these are: 2^60 and 2^60 + 1 are two
     integers, and one float.
 
-    >>> held(2**60 + 1, "number") == held(2**60, "number"), held(2**60 + 1, "integer") == held(2**60, "integer")
+    >>> row_value(2**60 + 1, "number") == held(2**60, "number"), held(2**60 + 1, "integer") == held(2**60, "integer")
     (True, False)
     """
     plain = canonical(value)
     return canonical(number(plain)) if kind == "number" and isinstance(plain, int) else plain
 
 
-def labelled(values: Iterable[Hashable], kind: Kind) -> list[Hashable]:
+def labels_of_kind(values: Iterable[Hashable], kind: Kind) -> list[Hashable]:
     """Canonical values as a column of this kind shows them: truth values as True and False, numbers as floats."""
     if kind == "boolean":
         return [value if value is None else bool(value) for value in values]
@@ -298,7 +298,9 @@ def number(value: Any) -> float:
 Key = tuple[Any, ...]
 
 
-def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) -> tuple[list[Key], NDArray[np.int64]]:
+def sorted_counts(
+    found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None
+) -> tuple[list[Key], NDArray[np.int64]]:
     """Counts by key, in order and missing values last; equal keys are added up. `kinds` say if 1 is 1, 1.0 or True."""
     merged: dict[Key, int] = {}
     for key, count in found:
@@ -312,5 +314,5 @@ def tidy(found: Iterable[tuple[Key, int]], kinds: Sequence[Kind] | None = None) 
     large = sum(merged.values()) >= 1 << 62  # of units of people: sums and noise need room, too
     counts = np.array([merged[key] for key in order], object if large else np.int64)
     if kinds is not None and not {"boolean", "number"}.isdisjoint(kinds):  # others are shown as they are
-        order = [tuple(labelled([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]
+        order = [tuple(labels_of_kind([part], kind)[0] for part, kind in zip(key, kinds, strict=True)) for key in order]
     return order, counts

@@ -126,10 +126,10 @@ _PER_UNIT: dict[str, tuple[int, int]] = {
 """Ticks per unit of NumPy, as a quotient."""
 
 
-def measured(dtype: Any) -> bool:
+def has_fixed_unit(dtype: Any) -> bool:
     """Whether a type of NumPy for times or durations says how long its unit is: that of a month in a duration varies.
 
-    >>> [measured(np.dtype(name)) for name in ("M8[M]", "m8[h]", "m8[M]", "M8")]
+    >>> [has_fixed_unit(np.dtype(name)) for name in ("M8[M]", "m8[h]", "m8[M]", "M8")]
     [True, True, False, False]
     """
     unit = np.datetime_data(dtype)[0]
@@ -179,7 +179,7 @@ def objects_as_ticks(rows: list[Any], form: Form) -> tuple[Ticks, Mask]:
 def _read(row: Any, form: Form) -> int | None:
     plain = canonical(row)
     if isinstance(plain, str):
-        plain = _parsed(plain)
+        plain = _parse_text(plain)
     if isinstance(plain, timedelta) or form.kind == "duration":
         both = isinstance(plain, timedelta) and form.kind == "duration"
         return _ticks(plain) if both else None
@@ -216,7 +216,7 @@ def parse_time(value: Any) -> ParsedTime | None:
     """
     plain: Any = canonical(value)
     if isinstance(plain, str):
-        plain = _parsed(plain)
+        plain = _parse_text(plain)
     if isinstance(plain, timedelta):
         return ParsedTime(_ticks(plain), "duration")
     if isinstance(plain, date):
@@ -237,7 +237,7 @@ def ticks_beside(argument: str, value: Any, form: Form) -> int:
     return said.ticks
 
 
-def _parsed(text: str) -> Any:
+def _parse_text(text: str) -> Any:
     """A date, or a time, as ISO 8601 writes it, or a duration; None for any other text, such as digits alone."""
     bare = text.strip(BLANKS)
     if (span := re.fullmatch(SPAN, bare)) is not None:
@@ -275,11 +275,11 @@ MOST_BINS = 20_000
 _MONDAY = 4  # 1970 began on a Thursday; four days later it was Monday
 
 
-def begin(ticks: Ticks, every: str) -> Ticks:
+def unit_start(ticks: Ticks, every: str) -> Ticks:
     """Where the unit of each tick begins, in ticks. Weeks begin on Monday.
 
     >>> some = np.array(["2024-02-29T13:59"], "M8[us]").astype(np.int64)
-    >>> [str(begin(some, every).view("M8[us]")[0])[:13] for every in CALENDAR]
+    >>> [str(unit_start(some, every).view("M8[us]")[0])[:13] for every in CALENDAR]
     ['2024-02-29T13', '2024-02-29T00', '2024-02-26T00', '2024-02-01T00', '2024-01-01T00']
     """
     if every in ("month", "year"):
@@ -291,10 +291,10 @@ def begin(ticks: Ticks, every: str) -> Ticks:
     return ticks // step * step
 
 
-def following(tick: int, every: str) -> int:
+def next_unit_start(tick: int, every: str) -> int:
     """Where the unit after that of a tick begins."""
-    (first,) = begin(np.array([tick]), every)
-    return int(begin(np.array([int(first) + LENGTHS[every]]), every)[0])
+    (first,) = unit_start(np.array([tick]), every)
+    return int(unit_start(np.array([int(first) + LENGTHS[every]]), every)[0])
 
 
 def label(tick: int, every: str, form: Form) -> date | timedelta:
@@ -316,9 +316,9 @@ def edges_between(low: int, high: int, every: str) -> list[int]:
     """
     if (high - low) / LENGTHS[every] > MOST_BINS:
         raise InvalidArgument("edges", f"at most {MOST_BINS} bins apart", "more", "Choose a longer `every`.")
-    found = [int(begin(np.array([low]), every)[0])]
+    found = [int(unit_start(np.array([low]), every)[0])]
     while found[-1] < min(high, LAST):
-        found.append(following(found[-1], every))
+        found.append(next_unit_start(found[-1], every))
     return found
 
 

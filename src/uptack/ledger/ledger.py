@@ -117,7 +117,7 @@ class Ledger(Tabular):
         `what` describes the release. It is kept permanently, so it must not reveal anything about the data.
         """
         if isinstance(spent, Loss):
-            relation = self._relation(adjacency)
+            relation = self.adjacency if adjacency is None else check_adjacency(adjacency)
             return self._debit(spent, cost(spent, relation), what, analyst)
         fix = "Random differential privacy is weaker and can't be paid from this budget."
         checks.instance("spent", spent, Privacy, "a Privacy or a loss tree", fix)
@@ -150,7 +150,7 @@ class Ledger(Tabular):
         True
         """
         plan = Composed(tuple(trees))
-        relation = self._relation(adjacency)
+        relation = self.adjacency if adjacency is None else check_adjacency(adjacency)
         return self._debit(plan, tight(plan.parts, delta, relation), what, analyst)
 
     def charged(self, spent: Privacy | Loss, run: Callable[[], T], *, what: str, analyst: str | None = None) -> T:
@@ -164,9 +164,6 @@ class Ledger(Tabular):
         if isinstance(claimed, Privacy) and not claimed.under(self.adjacency) <= paid.cost:
             raise UptackError(f"{what} cost {claimed}, more than the debit of {paid.cost}, so it is withheld")
         return result
-
-    def _relation(self, adjacency: Adjacency | None) -> Adjacency:
-        return self.adjacency if adjacency is None else check_adjacency(adjacency)
 
     def _debit(self, tree: Loss, price: Privacy, what: str, analyst: str | None) -> Entry:
         """Checks the balance and adds a debit, in one transaction. The tree has this price under its adjacency."""
@@ -219,18 +216,14 @@ class Ledger(Tabular):
 
     def history(self, analyst: str | None = None) -> list[Entry]:
         """All debits in order, or those of one analyst."""
-        who = {} if analyst is None else {"analyst": _text("analyst", analyst)}
-        return self._entries(kind="debit", **who)
+        who = None if analyst is None else _text("analyst", analyst)
+        return [entry for entry in self.entries() if entry.kind == "debit" and who in (None, entry.analyst)]
 
     def entries(self) -> list[Entry]:
         """All entries in order: the budget, allowances and debits."""
-        return self._entries()
-
-    def _entries(self, **equal: str) -> list[Entry]:
-        """The entries in order, filtered by values of columns."""
         with self._store.reading() as connection:
             relation = self._stored_budget(connection).adjacency
-            return [entry_chain.entry(row, relation) for row in ledger_store.rows(connection, self.dataset, **equal)]
+            return [entry_chain.entry(row, relation) for row in ledger_store.rows(connection, self.dataset)]
 
     def tight(self, delta: Rational) -> Privacy:
         """What the history would have cost if all its loss trees had been fixed before the first release.

@@ -315,15 +315,15 @@ def head(connection: sa.Connection, dataset: str, lock: bool = False) -> Head | 
     return None if found is None else Head(found.number, found.hash)
 
 
-def rows(connection: sa.Connection, dataset: str, **equal: str | int) -> Iterator[Row]:
-    """The rows of a data set in order, filtered by values of columns."""
-    query = sa.select(entries).filter_by(dataset=dataset, **equal).order_by(entries.c.number)
+def rows(connection: sa.Connection, dataset: str) -> Iterator[Row]:
+    """The rows of a data set in order."""
+    query = sa.select(entries).filter_by(dataset=dataset).order_by(entries.c.number)
     for row in connection.execute(query.execution_options(yield_per=1000)):
         yield row._asdict()
 
 
 def last(connection: sa.Connection, dataset: str, **equal: str | int) -> Row | None:
-    """The last of those rows, if there is one."""
+    """The last row of a data set whose columns have these values, if there is one."""
     query = sa.select(entries).filter_by(dataset=dataset, **equal).order_by(entries.c.number.desc()).limit(1)
     row = connection.execute(query).first()
     return None if row is None else row._asdict()

@@ -359,18 +359,15 @@ class EngineGroups(GroupedTable):
         return left.part(left.table.semi_join(best, same), kept)
 
     def per_person(self) -> Integers:
-        """At k how many people are in k groups."""
         left = self._left()
         return left.cells_per_person([left.column(name) for name in self.by])
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, and their numbers of rows, or of people, or their units."""
         left = self._left()
         people = PrivacyUnit(left.unit.ids, "any", self.at_most) if left.ids else PrivacyUnit()
         counted = counts(left.weighted(unit or people), [left.column(name) for name in self.by])
         return (list(counted.keys) if len(self.by) > 1 else [key for (key,) in counted.keys]), counted.units
 
     def part(self, group: Hashable) -> EngineTable:
-        """The rows of a group."""
         members = self._members()
         return members.part(members.table.filter(self._test(members, group)))

@@ -108,7 +108,6 @@ class EngineRows:
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Whose they are."""
         return self.table.unit
 
     @cached_property
@@ -170,7 +169,6 @@ class EngineRows:
 
     @cached_property
     def size(self) -> int:
-        """All rows of the table, or all its people."""
         return self.table.people() if self.ids else self._count
 
     @cached_property
@@ -186,7 +184,6 @@ class EngineRows:
         return connection.count_conditions(self.all, [self._there])[0]
 
     def lacking(self) -> bool:
-        """Whether some row was left out."""
         if self.drops is None:
             return False
         return self.n != self.size if not self.ids else self._sums.rows != self._count

@@ -107,7 +107,6 @@ class EngineTable(Table):
         return name not in self.unreadable and any(getattr(dtype, one)() for one in plain) and not dtype.is_json()
 
     def as_rows(self) -> EngineTable:
-        """The table that was opened, with rows as the unit, and ids among its columns."""
         return EngineTable.of(self.outer, self.durations)
 
     def __repr__(self) -> str:
@@ -148,7 +147,6 @@ class EngineTable(Table):
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """The kind of each column."""
         return MappingProxyType({name: found for name, found in self._kinds.items() if name not in self.id_columns})
 
     @property
@@ -158,7 +156,6 @@ class EngineTable(Table):
 
     @cached_property
     def forms(self) -> Mapping[str, Form]:
-        """How times and durations are shown."""
         timed = [name for name, found in self.kinds.items() if found == "time"]
         types = self.opened.schema() if timed else {}
         lengths = {name: Form("duration") for name in self.kinds if name in self.durations}
@@ -178,7 +175,6 @@ class EngineTable(Table):
 
     @property
     def filtered(self) -> bool:
-        """Whether conditions hide rows."""
         return bool(self.conditions)
 
     def count(self) -> int:
@@ -197,7 +193,6 @@ class EngineTable(Table):
         return expressions.people_counts(self.table.select(**self.ids), list(self.ids))
 
     def spread(self) -> tuple[int, int]:
-        """How many rows there are, and how many one person has at most."""
         if not self.ids:
             return self.count(), 1
         kept = self.everybody()
@@ -287,7 +282,6 @@ class EngineTable(Table):
     # ------------------------------------------------------------------------------------------------- other tables
 
     def where(self, conditions: Sequence[Condition]) -> EngineTable:
-        """Rows that do not meet the conditions have no value."""
         return replace(self, conditions=(*self.conditions, *conditions))
 
     def part(self, table: Any, *kept: connection.SharedTable) -> EngineTable:
@@ -299,11 +293,9 @@ class EngineTable(Table):
         return self.part(self.table.filter(self._meets_all)) if self.conditions else self
 
     def groups(self, by: Sequence[str]) -> EngineGroups:
-        """Rows by the values of columns."""
         return EngineGroups(self, tuple(by))
 
     def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
-        """X and y, row by row."""
         rows = self
         if self.conditions:  # rows that do not meet them have no value but in the columns of ids
             hidden = {name: self._hide(self.table[name]) for name in self.table.columns if name not in self.id_columns}

@@ -139,7 +139,6 @@ class MemoryGroups(GroupedTable):
         return [groups[i] for i in there], sizes[there], order, np.stack([starts, ends])[:, there]
 
     def per_person(self) -> Integers:
-        """At k how many people are in k groups."""
         cells = self._cells[1]
         assert self.table.codes is not None
         return cells_per_person(cells, self.table.codes)
@@ -149,7 +148,6 @@ class MemoryGroups(GroupedTable):
         return {group_key(group, self.kinds): i for i, group in enumerate(self._sorted[0])}
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
-        """The groups that occur, and their numbers of rows, or of people, or their units."""
         if unit is None:
             return self._sorted[0], self._sorted[1]
         groups, cells = self._cells

@@ -128,11 +128,9 @@ class ArrayScans:
         return {0: found}
 
     def fetch(self, asked: Mapping[int, Sequence[Gap]]) -> Mapping[int, WeightedRows]:
-        """All rows in the gaps."""
         return {0: self._inside(asked[0])}
 
     def between(self, column: int, low: float, high: float, before: int, last: int) -> int:
-        """The exact sum over the ranks strictly between two values."""
         inside = (self.values > low) & (self.values < high)
         return sum_of_ranks(WeightedRows(self.values[inside], self.weights[inside]).sorted(), before, self.unit)
 

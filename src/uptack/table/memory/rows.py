@@ -38,7 +38,6 @@ class MemoryRows:
 
     @property
     def width(self) -> int:
-        """The number of columns."""
         return len(self.values)
 
     @property
@@ -70,7 +69,6 @@ class MemoryRows:
         return int(self.unit.ranks(int(wide(self.weights, (self.size + 1) * self.unit.most).sum())))
 
     def lacking(self) -> bool:
-        """Whether some row was left out."""
         return self.kept is not None
 
     # ------------------------------------------------------------------------------------------------- order and sums
@@ -115,7 +113,6 @@ class MemoryRows:
     # ------------------------------------------------------------------------------------------------- pairs and blocks
 
     def pick(self, places: Integers, key: Keys, of: Of) -> tuple[Integers, Floats]:
-        """One row of each unit in these places."""
         if self.codes is None:
             at = places
             if of == "all" and self.kept is not None:
@@ -133,7 +130,6 @@ class MemoryRows:
         return found, picked
 
     def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[tuple[Integers, Floats]]:
-        """One part after the other."""
         if self.codes is None:
             each = slots if of == "complete" or self.kept is None else slots[self.kept]
         else:
@@ -144,7 +140,6 @@ class MemoryRows:
             yield each[rows], np.take(self.lines, rows, axis=1)
 
     def in_memory(self) -> MemoryRows:
-        """These rows."""
         return self
 
 

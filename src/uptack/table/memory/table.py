@@ -87,22 +87,18 @@ class MemoryTable(Table):
 
     @cached_property
     def kinds(self) -> Mapping[str, Kind]:
-        """The kind of each column."""
         return {name: field.kind for name, field in self.fields.items()}
 
     @cached_property
     def forms(self) -> Mapping[str, Form]:
-        """How times and durations are shown."""
         return {name: field.form for name, field in self.fields.items() if field.kind in TIMED}
 
     @cached_property
     def categorical(self) -> frozenset[str]:
-        """The columns of texts that may be categories of any type."""
         return frozenset(name for name, field in self.fields.items() if field.categories)
 
     @property
     def size(self) -> int:
-        """The number of rows, or of people."""
         if self.is_part:
             raise UptackError(SECRET)
         return self._size
@@ -123,7 +119,6 @@ class MemoryTable(Table):
     # ------------------------------------------------------------------------------------------------- other tables
 
     def where(self, conditions: Sequence[Condition]) -> MemoryTable:
-        """Rows that do not meet the conditions have no value."""
 
         @cache
         def mask() -> Mask:
@@ -134,7 +129,6 @@ class MemoryTable(Table):
 
     @property
     def filtered(self) -> bool:
-        """Whether conditions hide rows."""
         return self.mask is not None
 
     @property
@@ -153,11 +147,9 @@ class MemoryTable(Table):
         return name in self.fields
 
     def as_rows(self) -> MemoryTable:
-        """The table with rows as the unit, and ids among its columns."""
         return self if self.outer is None else self.outer
 
     def groups(self, by: Sequence[str]) -> MemoryGroups:
-        """Rows by the values of columns."""
         return MemoryGroups(self, tuple(by))
 
     @cached_property
@@ -172,7 +164,6 @@ class MemoryTable(Table):
         return MemoryTable(fields, self.unit, codes, people, is_part=True)
 
     def design(self, design: RowDesign) -> tuple[Columns, Column]:
-        """X and y, row by row."""
 
         def level_numbers(category: Category) -> Floats:
             """The number of each row's level; NaN where a row counts as missing."""
@@ -218,7 +209,6 @@ class MemoryTable(Table):
         return MemoryRows(made, PrivacyUnit(self.unit.ids), self.people, None, None if everybody else there)
 
     def finite(self, column: Column) -> bool:
-        """Whether no row is missing, NaN or infinite."""
         values, gone, bounded = self._values(column)
         return (gone is None or not gone.any()) and (bounded or _finite(values))
 
@@ -250,7 +240,6 @@ class MemoryTable(Table):
         return gone if infinite is not None or missing == "drop" else None
 
     def counts(self, columns: Sequence[Column]) -> Counts:
-        """Combinations of values; rows that are hidden are in none, and do not share their owners' units."""
         distinct = [self._distinct(column) for column in columns]
         keys, cells = counts.combinations(distinct)
         pairs = zip(keys, self._units(cells, len(keys)), strict=True)  # a cell of hidden rows alone is none
@@ -258,11 +247,9 @@ class MemoryTable(Table):
         return Counts(found, units, self.unit)
 
     def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
-        """The units in each of so many cells."""
         return self._units(place(*(self.fields[column.expr.name] for column in columns)), size)
 
     def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
-        """At k how many people have rows in k cells, or in k combinations of values."""
         assert self.codes is not None
         if place is None:
             cells = counts.combinations([self._distinct(column) for column in columns])[1]
@@ -275,7 +262,6 @@ class MemoryTable(Table):
         return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)
 
     def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
-        """The values of a column that have at least so many units."""
         field = self.fields[column.expr.name]
         if field.kind in TIMED:
             ticks, gone = field.ticks()
@@ -288,7 +274,6 @@ class MemoryTable(Table):
         return [labels[i] for i in there.tolist()], units[there]
 
     def field_sums(self, columns: Sequence[Column], f: FieldSums) -> list[Any]:
-        """Σ f over batches of the rows that meet the conditions."""
         if self.unit.share == "any":
             raise UptackError(WEIGHTLESS)
         fields, rows, weights = [self.fields[column.name] for column in columns], self.present, None
@@ -314,14 +299,12 @@ class MemoryTable(Table):
         return [*labels, None], np.where(gone, len(labels), codes)
 
     def trues(self, name: str | None, at_most: int = 1) -> int:
-        """How many rows are True, of each person so many at most; without a column, how many there are."""
         rows = self.present if name is None else np.flatnonzero(self.field(column_name(name, self.kinds)).flags())
         if self.codes is None:
             return rows.size
         return counts.capped_sum(np.bincount(self.codes[rows], minlength=self.people), at_most)
 
     def spread(self) -> tuple[int, int]:
-        """How many rows there are, and how many one person has at most."""
         if self.codes is None:
             return self._rows, 1
         return self.codes.size, int(np.bincount(self.codes, minlength=1).max())

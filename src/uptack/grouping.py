@@ -31,7 +31,7 @@ from uptack.release import LONG, NoReply, Release
 from uptack.table.arguments import category_fields
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Table
-from uptack.table.reads import MOMENTS, EnteredData, Grouped
+from uptack.table.reads import MOMENTS, EnteredData, GroupedData
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import field, indexable
 from uptack.table.values.kinds import in_order
@@ -232,7 +232,7 @@ def per_group(
     as people's data.
 
     f must stay within the ε and δ that it is given. It is first run without rows. This finds wrong options, and
-    statistics that need rows, whatever the data. x may also be a table in groups (`uptack.table.reads.Grouped`),
+    statistics that need rows, whatever the data. x may also be a table in groups (`uptack.table.reads.GroupedData`),
     without `by`.
 
     >>> from uptack import SeededEntropy, median
@@ -246,7 +246,7 @@ def per_group(
     """
     relation, bits = check_adjacency(adjacency, rows_per_person), source(entropy)
     own_delta = options.get("method", "inverse") != "inverse"
-    data = grouped(x, by)
+    data = as_groups(x, by)
     public = None if groups is None else groups_of(groups, data.groups.value_kinds)
     plan = _plan(epsilon, delta, public, share, groups_per_person, relation, own_delta)
     _run(f, data.nothing(), plan.each(plan.stated or plan.limit.limits[-1]), options, bits)  # type: ignore[union-attr]
@@ -322,15 +322,15 @@ PLACE = "place"
 """The name of the column with the place of each row."""
 
 
-def grouped(x: Any, by: Any) -> Grouped:
+def as_groups(x: Any, by: Any) -> GroupedData:
     """Rows, or people, in groups."""
-    if by is None and isinstance(x, Grouped):
+    if by is None and isinstance(x, GroupedData):
         return x
     data, fields = indexable("x", x), category_fields(by)
     if next(iter(fields.values())).size != len(data):
         raise InvalidArgument("by", "a column of one group for every row of x", "another length")
     table = MemoryTable.of({**fields, PLACE: field(PLACE, np.arange(len(data)))})
-    return Grouped(table.groups(tuple(fields)), (_PickedRows(data, table),), False)
+    return GroupedData(table.groups(tuple(fields)), (_PickedRows(data, table),), False)
 
 
 def _within(reply: Any, each: Privacy) -> Reply:

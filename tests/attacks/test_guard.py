@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.errors import Failed, InvalidArgument
-from uptack.registry.declaration import SILENCE, guarded
+from uptack.registry.declaration import SILENCE, guard
 from uptack.table.unread import DataNeeded
 
 SECRET = 48151623.42
@@ -26,7 +26,7 @@ def seen(error):
     [ValueError, RecursionError, MemoryError, OSError, KeyError, KeyboardInterrupt, SystemExit, GeneratorExit],
 )
 def test_foreign_errors_say_nothing(kind):
-    @guarded
+    @guard
     def release(x):
         raise kind(f"{x}")
 
@@ -37,7 +37,7 @@ def test_foreign_errors_say_nothing(kind):
 
 
 def test_our_errors_leave_without_what_is_behind_them():
-    @guarded
+    @guard
     def release(x):
         try:
             float(f"row {x}")
@@ -51,7 +51,7 @@ def test_our_errors_leave_without_what_is_behind_them():
 
 
 def test_rehearsals_pass():
-    @guarded
+    @guard
     def release():
         raise DataNeeded
 
@@ -62,10 +62,10 @@ def test_rehearsals_pass():
 def test_a_curator_can_look(monkeypatch):
     monkeypatch.setenv("UPTACK_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
-        guarded(lambda: 1 / 0)()
+        guard(lambda: 1 / 0)()
 
 
-@guarded
+@guard
 def loud(x):
     warnings.warn(f"row {x}", UserWarning, stacklevel=1)
     return (np.array([x]) / np.array([0.0])).item()

@@ -173,7 +173,7 @@ def test_a_wrong_request_is_found_before_the_first_debit(book, monkeypatch):
 
 def test_what_was_paid_for_stays_when_a_later_release_fails(book):
     session = ut.open({"a": np.arange(5000.0), "flag": np.arange(5000) % 2 == 0}, ledger=book)
-    make, calls = session.paid_for, []
+    make, calls = session.make_paid, []
 
     def fail_at_the_third(request):
         calls.append(request)
@@ -181,7 +181,7 @@ def test_what_was_paid_for_stays_when_a_later_release_fails(book):
             raise ut.UptackError("the rows could not be read, so nothing is released. The debit stands")
         return make(request)
 
-    session.paid_for = fail_at_the_third
+    session.make_paid = fail_at_the_third
     made = profile(session, 2, 1e-6)
     assert len(calls) == 3  # no more is asked of rows that can't be read
     assert made.columns[0]["median"].value is not None
@@ -193,7 +193,7 @@ def test_what_was_paid_for_stays_when_a_later_release_fails(book):
 def test_another_process_that_spends_meanwhile_does_not_take_the_report(book):
     table = {"a": np.arange(50_000.0), "b": np.arange(50_000.0) % 7}
     session = ut.open(table, ledger=book)
-    make = session.paid_for
+    make = session.make_paid
 
     def spend_after(request):
         made = make(request)
@@ -201,7 +201,7 @@ def test_another_process_that_spends_meanwhile_does_not_take_the_report(book):
             book.debit(ut.Privacy(book.remaining().exact_epsilon), what="another one")
         return made
 
-    session.paid_for = spend_after
+    session.make_paid = spend_after
     made = profile(session, 2, 1e-6, target="a")
     assert made.columns[1]["median"].value is not None
     assert "least-squares" in made.sections["regression"].note  # sections are paid for before rows are read, too

@@ -49,7 +49,7 @@ def test_conditions_hold_for_the_same_rows_everywhere(kept):
         if condition.kind == "number":  # in pandas integers with a gap are floats
             values = [None if value is None else float(value) for value in values]
         rows = zip(kept.rows["row"].to_pylist(), values, strict=True)
-        assert found == sorted(row for row, value in rows if condition.met_by(canonical(value))), condition
+        assert found == sorted(row for row, value in rows if condition.holds_for(canonical(value))), condition
         assert 0 < len(found) < ROWS or condition.column in ("one; value", "select", "unsigned")
     narrowed = kept.table.where(wanted[:2])
     found = matrix(narrowed, "row")[:, 0]

@@ -21,13 +21,13 @@ from tests.helpers import CountingEntropy, assert_fits
 from uptack.account import AssumptionFailed
 from uptack.discrete.categories import Capped, Screen
 from uptack.discrete.histograms import count, histogram
-from uptack.grouping import DEPENDENT, grouped, per_group
+from uptack.grouping import DEPENDENT, as_groups, per_group
 from uptack.noise import IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy, cost, loss
 from uptack.release import Advice, NoReply, Release
 from uptack.table.memory.counts import MemoryGroups
 from uptack.table.opening import open_table
-from uptack.table.reads import Grouped
+from uptack.table.reads import GroupedData
 from uptack.table.values.entrance import field
 
 NAN = float("nan")
@@ -269,14 +269,14 @@ def test_columns_of_all_kinds(kind):
 
 def test_rows_may_be_of_several_columns():
     table = np.arange(12).reshape(6, 2)
-    assert grouped(table, list("abaaba")).rows("b")[0].tolist() == [[2, 3], [8, 9]]
-    assert grouped(table, list("abaaba")).nothing()[0].shape == (0, 2)
+    assert as_groups(table, list("abaaba")).rows("b")[0].tolist() == [[2, 3], [8, 9]]
+    assert as_groups(table, list("abaaba")).nothing()[0].shape == (0, 2)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from([1, 1.0, True, "1", None, NAN, -0.0, 0, (1,)]), max_size=12))
 def test_every_row_is_in_exactly_one_group(by):
-    groups = grouped(np.arange(len(by)), by)
+    groups = as_groups(np.arange(len(by)), by)
     cells, counts = groups.sizes()
     rows = [groups.rows(cell)[0].tolist() for cell in cells]
     assert [len(r) for r in rows] == counts.tolist()
@@ -396,7 +396,7 @@ def test_only_groups_that_are_shown_are_read():
             read.append(group)
             return part(self, group)
 
-    shelves = Grouped(Watched(table, ["g"]), (table.column("v"),), of_people=False)
+    shelves = GroupedData(Watched(table, ["g"]), (table.column("v"),), of_people=False)
     assert list(per_group(ut.median, shelves, epsilon=1, delta=1e-6).value) == ["x"]
     assert read == ["x"]
 

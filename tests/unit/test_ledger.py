@@ -328,9 +328,9 @@ class TestPrice:
 
     def test_charged_debits_first_and_keeps_the_debit(self, path):
         ledger = Ledger(path, epsilon=1)
-        assert ledger.charged(Privacy("1/4"), lambda: ledger.remaining().epsilon, what="x") == 0.75
+        assert ledger.charge(Privacy("1/4"), lambda: ledger.remaining().epsilon, what="x") == 0.75
         with pytest.raises(ZeroDivisionError):
-            ledger.charged(Privacy("1/4"), lambda: 1 / 0, what="fails")
+            ledger.charge(Privacy("1/4"), lambda: 1 / 0, what="fails")
         assert ledger.remaining().epsilon == 0.5
 
     def test_charged_withholds_what_cost_more(self, path):
@@ -338,9 +338,9 @@ class TestPrice:
             privacy = Privacy("1/2")
 
         ledger = Ledger(path, epsilon=1)
-        assert isinstance(ledger.charged(Privacy("1/2"), Result, what="x"), Result)
+        assert isinstance(ledger.charge(Privacy("1/2"), Result, what="x"), Result)
         with pytest.raises(UptackError, match="withheld"):
-            ledger.charged(Privacy("1/4"), Result, what="x")
+            ledger.charge(Privacy("1/4"), Result, what="x")
 
 
 class TestAnalysts:

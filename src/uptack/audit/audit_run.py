@@ -33,7 +33,7 @@ from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.audit.price import price, prices
 from uptack.audit.replay import replay
 from uptack.audit.scenario import Scenario
-from uptack.display.tabular import aligned
+from uptack.display.tabular import align_lines
 from uptack.progress import track
 
 CHECKS = ("price", "replay", "draws", "exact")
@@ -127,7 +127,7 @@ class Audit:
         yield from (f"NOT COVERED {name}" for name in self.missing)
 
     def __str__(self) -> str:
-        parts = [*map(aligned, self.tables()), list(self.failures()), [self.summary()]]
+        parts = [*map(align_lines, self.tables()), list(self.failures()), [self.summary()]]
         return "\n\n".join("\n".join(part) for part in parts if part)
 
     def to_markdown(self) -> str:

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from uptack.display.numbers import number, plain, words
-from uptack.display.tabular import aligned
+from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text, label, lines, pasted
@@ -342,7 +342,7 @@ def _value_lines(result: Release[Any]) -> list[str]:
     pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
     shown = [_with_interval(one, pair, percent) for one, pair in zip(value, pairs, strict=True)]
     called = [label(name) for name in names] if len(names) == len(shown) else []
-    return aligned(list(zip(called, shown, strict=True))) if called else shown
+    return align_lines(list(zip(called, shown, strict=True))) if called else shown
 
 
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:

@@ -65,7 +65,7 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
     given = tick_edges(edges, every)
     if given is None:
         if form is not None:
-            must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.held}"
+            must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.plural}"
             raise InvalidArgument("edges", must, checks.outline(edges))
         if every is not None:
             raise InvalidArgument("every", "left out if edges are numbers", repr(every))
@@ -75,7 +75,7 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
         raise InvalidArgument("x", "a column of times or durations, as the edges are", "one of another kind")
     if not all(one.fits(form) for one in times):
         fix = "Edges have a time zone if and only if the column has one. For a column of durations they are durations."
-        raise InvalidArgument("edges", f"{form.held}, as x holds", "others", fix)
+        raise InvalidArgument("edges", f"{form.plural}, as x holds", "others", fix)
     return Edges(ticks, clamp, form, every)
 
 
@@ -94,7 +94,7 @@ def check_calendar(x: Any, kind: Kind, edges: object, keys: object, every: objec
         if x.form.kind == "duration":
             raise InvalidArgument("edges", "given for a column of durations", "None", "Pass two or more durations.")
         fix = "Pass every='month', or another unit of the calendar, or edges."
-        raise InvalidArgument("every", f"given for a column of {x.form.held}", "None", fix)
+        raise InvalidArgument("every", f"given for a column of {x.form.plural}", "None", fix)
 
 
 def by_calendar(x: Column, every: str | None) -> Column:

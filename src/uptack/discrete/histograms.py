@@ -31,7 +31,7 @@ from uptack.discrete.count_noise import cell_noise, each_count, one_count
 from uptack.discrete.domains import groups_of
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
-from uptack.display.tabular import aligned
+from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label, printable
@@ -49,7 +49,7 @@ from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions
 from uptack.table.names import group_key
 from uptack.table.protocol import Column
-from uptack.table.reads import CATEGORIES, FLAGS, Grouped
+from uptack.table.reads import CATEGORIES, FLAGS, GroupedData
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import flags
 from uptack.table.values.kinds import in_order
@@ -356,7 +356,7 @@ class Crosstab(Histogram):
     def __repr__(self) -> str:
         texts = [["⊥" if count is None else f"{round(count):,}" for count in counts] for counts in self.grid()]
         lines = [[label(row), *cells] for row, cells in zip(self.levels(0), texts, strict=True)]
-        return "\n".join(aligned([["", *map(label, self.levels(1))], *lines]))
+        return "\n".join(align_lines([["", *map(label, self.levels(1))], *lines]))
 
 
 def as_crosstab(reply: Release[Any] | NoReply) -> Release[Any] | NoReply:
@@ -414,7 +414,7 @@ def _check_secret(relation: Adjacency, must: str, got: object) -> None:
 
 def count_by_group(
     f: Any,
-    data: Grouped,
+    data: GroupedData,
     *,
     epsilon: Rational,
     groups: Any = None,

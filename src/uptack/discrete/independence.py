@@ -31,7 +31,7 @@ from uptack.release import Advice, NoReply, Release
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import check_keys, check_kind, distinct
 from uptack.table.protocol import Column
-from uptack.table.reads import COUNTED, Grouped, Reads
+from uptack.table.reads import COUNTED, GroupedData, Reads
 from uptack.table.values.entrance import column_field
 from uptack.table.values.kinds import canonical, in_order
 
@@ -86,7 +86,7 @@ class CrossedReads(Reads):
 CROSSED = CrossedReads("sides", COUNTED, least=2, most=2)
 
 
-def _by_group(f: Any, data: Grouped, *, groups: Any = None, levels: Any = None, **options: Any) -> Any:
+def _by_group(f: Any, data: GroupedData, *, groups: Any = None, levels: Any = None, **options: Any) -> Any:
     """The test of each group. δ finds unknown groups or unknown levels, and not both."""
     unknown = None in _public_levels(data.arguments, levels)
     if unknown and groups is None and checks.delta("delta", options.get("delta", 0)):

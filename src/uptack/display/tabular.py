@@ -128,10 +128,10 @@ def pad_cells(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> lis
     ]
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+def align_lines(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
     """One line per row, with two spaces between columns.
 
-    >>> print(*aligned([["ward", "rows"], ["north", "12"]], right={1}), sep="\\n")
+    >>> print(*align_lines([["ward", "rows"], ["north", "12"]], right={1}), sep="\\n")
     ward   rows
     north    12
     """
@@ -211,7 +211,7 @@ class FigureTable:
         """Aligned lines, at most `limit` of them."""
         lines = [tuple(map(printable, cells)) for cells in (self.head, *self.lines[:limit])]
         below = [*self._more(limit), *self.notes, *([] if self.private else [STAMP])]
-        return "\n".join([printable(self.title), *aligned(lines, self.right), *map(printable, below)])
+        return "\n".join([printable(self.title), *align_lines(lines, self.right), *map(printable, below)])
 
     def html(self) -> str:
         """A table of HTML in the colours of the page around it."""

@@ -153,7 +153,7 @@ class Ledger(Tabular):
         relation = self.adjacency if adjacency is None else check_adjacency(adjacency)
         return self._debit(plan, tight(plan.parts, delta, relation), what, analyst)
 
-    def charged(self, spent: Privacy | Loss, run: Callable[[], T], *, what: str, analyst: str | None = None) -> T:
+    def charge(self, spent: Privacy | Loss, run: Callable[[], T], *, what: str, analyst: str | None = None) -> T:
         """Debit, then run, and return what `run()` returns. The debit stands after a crash, an error or a ⊥.
 
         A result whose stated cost exceeds the debit is withheld.
@@ -257,16 +257,16 @@ class Ledger(Tabular):
     def _head(self, connection: Connection, lock: bool = False) -> Head:
         head = ledger_store.head(connection, self.dataset, lock)
         if head is None:
-            raise self._damaged(1, "is missing")
+            raise self._corrupt(1, "is missing")
         return head
 
-    def _damaged(self, number: int, reason: str) -> LedgerCorrupt:
+    def _corrupt(self, number: int, reason: str) -> LedgerCorrupt:
         return LedgerCorrupt(self.where, Fault(number, reason))
 
     def _stored_budget(self, connection: Connection) -> Privacy:
         first = ledger_store.last(connection, self.dataset, number=1)
         if first is None:
-            raise self._damaged(1, "is missing")
+            raise self._corrupt(1, "is missing")
         if first["previous"] != GENESIS:
             raise LedgerError(self.where, f"is not a {GENESIS}", "Open it with the version that wrote it.")
         return amount(first, "", entry_chain.neighbours(first))
@@ -280,9 +280,9 @@ class Ledger(Tabular):
         head = self._head(connection, lock)
         end = ledger_store.last(connection, self.dataset, number=head.number)
         if end is None:
-            raise self._damaged(head.number, "is missing: the end of the chain was cut off")
+            raise self._corrupt(head.number, "is missing: the end of the chain was cut off")
         if not entry_chain.digest(end) == end["hash"] == head.hash:
-            raise self._damaged(head.number, "was changed, or is not the one that the head names")
+            raise self._corrupt(head.number, "was changed, or is not the one that the head names")
         budget = self._stored_budget(connection)
         nothing = Privacy(0, 0, budget.adjacency)
         mine = ledger_store.last(connection, self.dataset, kind="debit", analyst=analyst)

@@ -240,7 +240,7 @@ class _Silence:
 SILENCE = _Silence()
 
 
-def guarded(release: Callable[P, T]) -> Callable[P, T]:
+def guard(release: Callable[P, T]) -> Callable[P, T]:
     """The function behind the guard: nothing leaves it, besides the released value, that depends on rows.
 
     Inside a release a row may overflow, divide by zero or make a library warn, and an engine's error may show a cell.
@@ -323,7 +323,7 @@ def release(
             declaration.check_required(call.arguments, call.given)
             return _per_group(declaration, call, grouping) if by else function(*call.arguments, **call.given)
 
-        behind = guarded(public)
+        behind = guard(public)
         object.__setattr__(declaration, "public", behind)
         behind.declaration = declaration  # type: ignore[attr-defined]
         names.enter(declaration)

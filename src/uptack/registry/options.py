@@ -332,7 +332,7 @@ def enter_people(declaration: Declaration, arguments: tuple[Any, ...], given: Ma
 
 
 def in_groups(declaration: Declaration, data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """A table in groups (`uptack.table.reads.Grouped`) with the weights of people's rows, and the other options."""
+    """A table in groups (`uptack.table.reads.GroupedData`) with the weights of people's rows, and the other options."""
     others = {key: value for key, value in given.items() if key not in PEOPLE}
     if not data.of_people:
         _refuse_without_person(given)

@@ -330,7 +330,7 @@ class _Releases:
 
     def _read(self, request: Request) -> Made:
         with self._session.snapshot():
-            return self._session.paid_for(self._session.complete(request))
+            return self._session.make_paid(self._session.complete(request))
 
     def _attempt(self, label: str, request: Request, make: Callable[[], Made]) -> tuple[Figure, Made | None]:
         """A figure, and the ⊥ that it is of."""

@@ -396,7 +396,7 @@ class Service:
             if plan.releases[0].refusal is not None:
                 return plan.releases[0].refusal
             reader, line = narrowed.on(held.reader.source), narrowed.line(request)
-            run = functools.partial(reader.run_planned, request, narrowed)
+            run = functools.partial(reader.run_rehearsed_on, request, narrowed)
         if not plan.affordable:
             raise BudgetExceeded(plan.total, plan.remaining)
         slots = TimeSlots.of(held.rows, columns, held.config.seconds) if self.config.slots else NO_SLOTS

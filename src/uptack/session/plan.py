@@ -159,7 +159,7 @@ class PaidPlan:
             if refusal is not None:
                 return refusal
             self._use(tree, full)
-            reply = self._session.paid_for(full)
+            reply = self._session.make_paid(full)
         relation = self._session.adjacency
         if reply.loss is None:
             return reply

@@ -24,7 +24,7 @@ from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.statistic import buys_size, ranks
 from uptack.table.protocol import Table
-from uptack.table.reads import Grouped, group_names
+from uptack.table.reads import GroupedData, group_names
 from uptack.table.schema import ColumnSchema, Schema
 from uptack.table.unread import DataNeeded, UnreadTable
 
@@ -162,7 +162,7 @@ class Request:
         if "by" not in given:
             made: Made = self.declaration.public(*arguments, **given)
             return made
-        grouped = Grouped(table.groups(group_names(given.pop("by"))), arguments, table.unit.people)
+        grouped = GroupedData(table.groups(group_names(given.pop("by"))), arguments, table.unit.people)
         data, rest = in_groups(self.declaration, grouped, given)
         run = self.declaration.by
         assert run is not None, "an option that it does not have"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from uptack import checks, interrupts
 from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
-from uptack.display.tabular import aligned
+from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument, UptackError, WrongArguments
 from uptack.labels import label
 from uptack.noise import Entropy
@@ -125,9 +125,9 @@ class Session:
 
         If public numbers alone decide on ⊥, nothing is debited. After the debit there is no refund, whatever happens.
         """
-        return self.run_planned(request, self)
+        return self.run_rehearsed_on(request, self)
 
-    def run_planned(self, request: Request, public: Session) -> Made:
+    def run_rehearsed_on(self, request: Request, public: Session) -> Made:
         """The same with the dry run on another session, which has the public side of the table (`on`).
 
         Threads take turns to read from a connection. A debit is on record with its time, so on a server it must not
@@ -138,7 +138,7 @@ class Session:
         def make() -> Made:
             self._spending.add(request.cost)
             with nullcontext() if public is self else self.snapshot():
-                return self.paid_for(request)
+                return self.make_paid(request)
 
         with public.snapshot():
             refusal = request.rehearse(public.source)
@@ -146,7 +146,7 @@ class Session:
                 return refusal
             if self.ledger is None:
                 return make()
-            return self.ledger.charged(request.cost, make, what=self.line(request), analyst=self.analyst)
+            return self.ledger.charge(request.cost, make, what=self.line(request), analyst=self.analyst)
 
     def debit(self, request: Request) -> None:
         """Debit a complete request that has passed its dry run, for `paid_for`."""
@@ -168,15 +168,15 @@ class Session:
         """One state of the table for all releases inside the block, so that each column is read once."""
         return self.source.one_state()
 
-    def paid_for(self, request: Request) -> Made:
+    def make_paid(self, request: Request) -> Made:
         """The release of a complete request whose cost has been debited. If it states a higher cost, it is withheld."""
-        made = self._read(request)
+        made = self._make(request)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
             raise UptackError(f"{request} cost {claimed}, more than was debited, so it is withheld")
         return made
 
-    def _read(self, request: Request) -> Made:
+    def _make(self, request: Request) -> Made:
         """The release of a request. An engine's error might show a row, so it is replaced by another.
 
         Errors are raised outside of the block that catches them. Inside, Python would keep the first error as the
@@ -430,7 +430,7 @@ class Session:
         spent: ε = 0.0 (substitute)
         """
         columns = [(label(name), kind) for name, kind in self.source.kinds.items()]
-        lines = [self._size(), self.whose, *(f"  {line}" for line in aligned(columns))]
+        lines = [self._size(), self.whose, *(f"  {line}" for line in align_lines(columns))]
         lines += [f"schema: {label(self.schema.name)}"] if self.schema.name else []
         lines += [INFERRED] if self.inferred else []
         lines.append(f"spent: {self.spent}")

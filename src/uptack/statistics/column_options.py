@@ -58,7 +58,7 @@ def check_times(options: Sequence[tuple[str, ParsedTime | None]], form: Form | N
             must = what.get(form.word, "a time without a zone")
             must = "a duration, such as 'day' or timedelta(hours=1)," if wanted != form else must
             got = "a number" if time is None else TIME_WORDS[time.word]
-            raise InvalidArgument(name, f"{must} for a column of {form.held}", got)
+            raise InvalidArgument(name, f"{must} for a column of {form.plural}", got)
 
 
 CENTURIES = (in_ticks("1900-01-01") * 1.0, in_ticks("2100-01-01") * 1.0)
@@ -96,7 +96,7 @@ def _in_form(form: Form, outcome: Outcome[Any]) -> Outcome[Any]:
     if outcome.value is None:
         return outcome
     noise = None if outcome.noise is None else ShownNoise(outcome.noise, outcome.value, form)
-    return replace(outcome, value=form.shown(outcome.value), noise=noise)
+    return replace(outcome, value=form.show_all(outcome.value), noise=noise)
 
 
 def column(x: Any, question: Question, floats: bool = False, times: str = "") -> tuple[Column, Question]:

@@ -90,7 +90,7 @@ class Condition:
             return tuple(found)
         return tuple((sign, (math.ceil if sign in ("<", ">=") else math.floor)(value)) for sign, value in found)
 
-    def met_by(self, value: Hashable) -> bool:
+    def holds_for(self, value: Hashable) -> bool:
         """Whether a row with this canonical value meets it: the definition, which all else agrees with."""
         if self.operation in SAME:
             return value in self.values
@@ -100,7 +100,7 @@ class Condition:
             return value not in self.values
         return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
 
-    def met_where(self, there: Any, same: Callable[[], Any], ordered: Callable[[str, Any], Any]) -> Any:
+    def mask(self, there: Any, same: Callable[[], Any], ordered: Callable[[str, Any], Any]) -> Any:
         """Which rows meet it, as an array or as an expression of an engine.
 
         `there` says which rows have a value, `same` which have one of its values, `ordered` which compare with an end.

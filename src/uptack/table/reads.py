@@ -44,18 +44,18 @@ ORDER = "order"
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class GroupedData:
     """A table in groups, and the data arguments that a function gets of each of them."""
 
     groups: GroupedTable
     arguments: tuple[Any, ...]
     of_people: bool
 
-    def among(self, groups: Sequence[Hashable]) -> Grouped:
+    def among(self, groups: Sequence[Hashable]) -> GroupedData:
         """Only these groups."""
         return replace(self, groups=self.groups.among(groups))
 
-    def within(self, at_most: int) -> Grouped:
+    def within(self, at_most: int) -> GroupedData:
         """Each person in up to so many groups."""
         return replace(self, groups=self.groups.within(at_most))
 
@@ -67,11 +67,11 @@ class Grouped:
         """The arguments of a group without rows."""
         return self._of(self.groups.nothing())
 
-    def per_person(self, how: str, order: str | None = None) -> Grouped:
+    def per_person(self, how: str, order: str | None = None) -> GroupedData:
         """One number per person, from her rows in her group."""
         return replace(self, arguments=tuple(one and one.per_person(how, order) for one in self.arguments))
 
-    def sharing(self, share: str, at_most: int | None = None) -> Grouped:
+    def sharing(self, share: str, at_most: int | None = None) -> GroupedData:
         """The same of people whose rows share their units so."""
         return replace(self, arguments=tuple(one and one.sharing(share, at_most) for one in self.arguments))
 
@@ -93,9 +93,9 @@ class EnteredData:
     table: MemoryTable
     by: Names
 
-    def grouped(self, arguments: tuple[Any, ...]) -> Grouped:
+    def grouped(self, arguments: tuple[Any, ...]) -> GroupedData:
         """Data arguments in the groups of the table."""
-        return Grouped(self.table.groups(self.by), arguments, self.table.unit.people)
+        return GroupedData(self.table.groups(self.by), arguments, self.table.unit.people)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,11 @@ Key = tuple[Any, ...]
 
 def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
     """Rows that do not meet the conditions are in no cell, and do not share their owners' units."""
-    left, names, cells = table.left(), [column.name for column in columns], [f"c{i}" for i in range(len(columns))]
+    left, names, cells = (
+        table.matching_rows(),
+        [column.name for column in columns],
+        [f"c{i}" for i in range(len(columns))],
+    )
     if any(isinstance(column.expr, Floored) for column in columns):
         if len(columns) > 1 or left.unit.share == "any":
             return in_memory(left, columns).counts(columns)
@@ -113,7 +117,7 @@ def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int
     may stand for several. Which of several cells has most of a person's rows is found in memory, and so are the cells
     of several columns.
     """
-    left = table.left()
+    left = table.matching_rows()
     if len(columns) > 1 or left.unit.share == "any":
         return in_memory(left, columns).cells(columns, place, size)
     (column,) = columns
@@ -144,7 +148,7 @@ def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashabl
     Of values that are the same in their canonical form, though not to the engine (texts of Spark 3 that are not UTF-8),
     the one with most units counts: what a person adds to the largest is at most what she adds to all.
     """
-    left = table.left()
+    left = table.matching_rows()
     kind = left.kinds[column.name]
     key = as_floats(left.table[column.name]) if kind in TIMED else value(left, column.name)
     rows, people = left.table.select(**left.ids, c=key), left.everybody() if left.ids else None
@@ -209,7 +213,7 @@ def _key_field(kind: Kind, values: Any) -> Field:
 
 def field_sums(table: EngineTable, columns: Sequence[Column], f: FieldSums) -> list[Any]:
     """Σ f over batches, by one scan: on the executors of Spark, otherwise here."""
-    left = table.left()
+    left = table.matching_rows()
     if left.unit.share == "any":
         raise UptackError(WEIGHTLESS)
     kinds = {column.name: left.kinds[column.name] for column in columns}
@@ -272,7 +276,7 @@ def _theirs(left: EngineTable, names: Sequence[str]) -> Any:
 
 def cells_per_person(table: EngineTable, columns: Sequence[Column], place: Place | None = None) -> Integers:
     """At k how many people have rows in k cells, or in k combinations of values."""
-    left = table.left()
+    left = table.matching_rows()
     if place is not None or any(isinstance(column.expr, Floored) for column in columns):
         return in_memory(left, columns).cells_per_person(columns, place)
     theirs = _theirs(left, [column.name for column in columns])
@@ -306,7 +310,7 @@ def value(table: EngineTable, name: str) -> Any:
 
 def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
     """How many rows are True, of each person so many at most; without a column, how many there are."""
-    left, name = table.left(), None if name is None else column_name(name, table.kinds)
+    left, name = table.matching_rows(), None if name is None else column_name(name, table.kinds)
     if not left.ids:
         if name is None:
             return left.count()
@@ -332,9 +336,9 @@ class EngineGroups(GroupedTable):
 
     table: EngineTable
 
-    def _left(self) -> EngineTable:
+    def _matching_rows(self) -> EngineTable:
         """The rows that meet the conditions and are in one of the groups."""
-        left = self.table.left()
+        left = self.table.matching_rows()
         if self.only is None:
             return left
         tests = [self._test(left, group) for group in self.only]
@@ -349,7 +353,7 @@ class EngineGroups(GroupedTable):
 
     def _members(self) -> EngineTable:
         """The rows that are in a group: of people those in their own."""
-        left = self._left()
+        left = self._matching_rows()
         if not left.ids:
             return left
         kept = favourites(left, self.by, self.at_most)
@@ -359,11 +363,11 @@ class EngineGroups(GroupedTable):
         return left.part(left.table.semi_join(best, same), kept)
 
     def per_person(self) -> Integers:
-        left = self._left()
+        left = self._matching_rows()
         return left.cells_per_person([left.column(name) for name in self.by])
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
-        left = self._left()
+        left = self._matching_rows()
         people = PrivacyUnit(left.unit.ids, "any", self.at_most) if left.ids else PrivacyUnit()
         counted = counts(left.weighted(unit or people), [left.column(name) for name in self.by])
         return (list(counted.keys) if len(self.by) > 1 else [key for (key,) in counted.keys]), counted.units

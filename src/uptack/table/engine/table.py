@@ -288,7 +288,7 @@ class EngineTable(Table):
         """Some of the rows, as an expression, and those who own them."""
         return replace(self, opened=table, conditions=(), is_part=True, kept=(*self.kept, *kept))
 
-    def left(self) -> EngineTable:
+    def matching_rows(self) -> EngineTable:
         """The rows that meet the conditions. How many there are is secret."""
         return self.part(self.table.filter(self._meets_all)) if self.conditions else self
 
@@ -416,7 +416,7 @@ def _meets(one: Condition, values: Any) -> Any:
             return connection.ibis().literal(always)
         return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
 
-    return one.met_where(~missing(values), same, ordered)
+    return one.mask(~missing(values), same, ordered)
 
 
 def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:

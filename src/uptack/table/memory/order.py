@@ -43,12 +43,12 @@ class Selection:
         return Order(n, pieces, between, unit)
 
     def _sort(self, windows: Sequence[Window]) -> None:
-        self._cut(sorted({place for a, b in windows for place in (a - 1, b) if not self._known(place)}))
+        self._cut(sorted({place for a, b in windows for place in (a - 1, b) if not self._is_in_place(place)}))
         for a, b in windows:
             self.values[a - 1 : b].sort()
         self._done = merge_windows([*self._done, *windows])
 
-    def _known(self, place: int) -> bool:
+    def _is_in_place(self, place: int) -> bool:
         """Whether a place is a cut, or among numbers that are in order."""
         return place in self._cuts or any(a <= place < b for a, b in self._done)
 

@@ -76,7 +76,7 @@ class MemoryTable(Table):
         if whose is None:
             return MemoryTable(dict(fields))
         kept = whose.kept
-        others = {name: field.taken(kept) for name, field in fields.items() if name not in names}
+        others = {name: field.take(kept) for name, field in fields.items() if name not in names}
         return MemoryTable(others, PrivacyUnit(whose.names, "people"), whose.codes[kept], whose.people)
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class MemoryTable(Table):
 
     def field(self, name: str) -> Field:
         """All rows of a column; those that do not meet the conditions have no value."""
-        found, met = self.fields[name], self.met
+        found, met = self.fields[name], self.row_mask
         return found if met is None else found.hiding(~met)
 
     # ------------------------------------------------------------------------------------------------- other tables
@@ -132,7 +132,7 @@ class MemoryTable(Table):
         return self.mask is not None
 
     @property
-    def met(self) -> Mask | None:
+    def row_mask(self) -> Mask | None:
         """Which rows meet the conditions; None for all of them."""
         return None if self.mask is None else self.mask()
 
@@ -155,12 +155,12 @@ class MemoryTable(Table):
     @cached_property
     def present(self) -> Integers:
         """The rows that meet the conditions."""
-        return np.arange(self._rows) if self.met is None else np.flatnonzero(self.met)
+        return np.arange(self._rows) if self.row_mask is None else np.flatnonzero(self.row_mask)
 
     def part(self, rows: Integers) -> MemoryTable:
         """Some of the rows, and those who own them."""
         codes, people = (None, 0) if self.codes is None else renumber(self.codes[rows])
-        fields = {name: field.taken(rows) for name, field in self.fields.items()}
+        fields = {name: field.take(rows) for name, field in self.fields.items()}
         return MemoryTable(fields, self.unit, codes, people, is_part=True)
 
     def design(self, design: RowDesign) -> tuple[Columns, Column]:
@@ -186,7 +186,7 @@ class MemoryTable(Table):
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> MemoryRows:
         """Hidden rows, missing values, numbers per person, weights: in this order."""
         read = [self._values(column) for column in columns]
-        lost = [self._lost(column.missing, one, infinite) for column, one in zip(columns, read, strict=True)]
+        lost = [self._left_out(column.missing, one, infinite) for column, one in zip(columns, read, strict=True)]
         gone = [one for one in lost if one is not None]
         out = np.logical_or.reduce(gone) if gone else None
         kept = None if out is None or not out.any() else np.flatnonzero(~out)
@@ -224,14 +224,14 @@ class MemoryTable(Table):
         bounded = values.dtype.kind != "f" or _finite(values)
         if not bounded:
             gone = np.isnan(values)
-        if self.met is not None:
-            gone = ~self.met if gone is None else gone | ~self.met
+        if self.row_mask is not None:
+            gone = ~self.row_mask if gone is None else gone | ~self.row_mask
         if column.steps:
             values, bounded = apply_steps(column.steps, values), False
         return values, gone, bounded
 
     @staticmethod
-    def _lost(missing: Missing, read: Values, infinite: Infinite | None) -> Mask | None:
+    def _left_out(missing: Missing, read: Values, infinite: Infinite | None) -> Mask | None:
         """The rows that are left out."""
         values, gone, bounded = read
         if infinite == "drop" and not bounded:
@@ -258,8 +258,10 @@ class MemoryTable(Table):
         return counts.cells_per_person(cells[self.present], self.codes[self.present])
 
     def _units(self, cells: Integers, size: int) -> Integers:
-        codes = self.codes if self.codes is None or self.met is None else self.codes[self.present]
-        return counts.units(cells if self.met is None else cells[self.present], size, self.unit, codes, self.people)
+        codes = self.codes if self.codes is None or self.row_mask is None else self.codes[self.present]
+        return counts.units(
+            cells if self.row_mask is None else cells[self.present], size, self.unit, codes, self.people
+        )
 
     def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
         field = self.fields[column.expr.name]
@@ -283,7 +285,7 @@ class MemoryTable(Table):
         total = None
         for start in range(0, max(rows.size, 1), BATCH):
             part = slice(start, start + BATCH)
-            found = f([field.taken(rows[part]) for field in fields], None if weights is None else weights[part])
+            found = f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
             total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
         assert total is not None
         return total
@@ -355,7 +357,7 @@ def _meets(one: Condition, field: Field) -> Mask:
     """The rows of a column that meet a condition."""
     if one.kind not in ("integer", "number", "boolean"):
         labels, codes = field.codes()
-        return np.fromiter((one.met_by(canonical(value)) for value in labels), bool, len(labels))[codes]
+        return np.fromiter((one.holds_for(canonical(value)) for value in labels), bool, len(labels))[codes]
     values, gone = field.numbers() if one.form is None else field.ticks()
     values = values if one.form is None else values.astype(np.float64)
     there = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(field.size, bool)
@@ -373,5 +375,5 @@ def _meets(one: Condition, field: Field) -> Mask:
         always = comparison_of_type(sign, end, limits)
         return ORDER[sign](values, end) if always is None else always
 
-    rows: Mask = one.met_where(there, same, ordered)
+    rows: Mask = one.mask(there, same, ordered)
     return rows

@@ -159,7 +159,7 @@ class Field:
             return values if missing is None else np.where(missing, np.array("NaT", values.dtype), values)
         return np.fromiter(self.rows(), object, self.size)
 
-    def taken(self, rows: NDArray[np.int64]) -> Field:
+    def take(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""
 
         def read() -> tuple[Array, Mask | None]:

@@ -75,7 +75,7 @@ class Form:
         return "duration" if self.word == "duration" else "time"
 
     @property
-    def held(self) -> str:
+    def plural(self) -> str:
         """What such a column holds, in a sentence."""
         return "durations" if self.word == "duration" else "dates" if self.word == "date" else "times"
 
@@ -102,7 +102,7 @@ class Form:
         moment = EPOCH + timedelta(microseconds=whole)
         return moment.replace(tzinfo=UTC) if self.word == "utc" else moment
 
-    def shown(self, value: Any) -> Any:
+    def show_all(self, value: Any) -> Any:
         """A number of ticks, an array or a tuple of such, as what they are."""
         if isinstance(value, tuple):
             low, high = value

@@ -28,10 +28,9 @@ from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.progress import track
 from uptack.registry import release
 from uptack.release import LONG, NoReply, Release
-from uptack.table.arguments import category_fields
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Table
-from uptack.table.reads import MOMENTS, EnteredData, GroupedData
+from uptack.table.reads import MOMENTS, EnteredData, GroupedData, category_fields
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import field, indexable
 from uptack.table.values.kinds import in_order

@@ -18,7 +18,7 @@ from uptack.noise import MachineNumbers, SeededEntropy, coins
 from uptack.noise.coins import pick
 from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
 from uptack.statistics import order_statistics
-from uptack.table.arguments import as_column
+from uptack.table.reads import as_column
 
 LATTICE = MachineNumbers(3, 2)
 

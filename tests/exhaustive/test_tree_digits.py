@@ -18,7 +18,7 @@ from uptack.mechanisms.quantile_tree import Tree
 from uptack.noise import SeededEntropy
 from uptack.statistics.ecdf import RunningNoise, _counts_between
 from uptack.statistics.quantile_trees import BITS, Candidates, WindowRows
-from uptack.table.arguments import as_column
+from uptack.table.reads import as_column
 
 
 @dataclass(frozen=True)

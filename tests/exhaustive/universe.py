@@ -9,7 +9,7 @@ from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.l_statistics import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
 from uptack.reach.median_deviation import MedianDeviation
 from uptack.registry import declared
-from uptack.table.arguments import as_column
+from uptack.table.reads import as_column
 
 VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)
 

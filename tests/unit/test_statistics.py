@@ -19,8 +19,8 @@ from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
 from uptack.statistics.quantile_intervals import round_interval
 from uptack.statistics.quantile_trees import Candidates, Cells, WindowRows, below, candidate_lattices
-from uptack.table.arguments import as_column
 from uptack.table.protocol import Column
+from uptack.table.reads import as_column
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(size=20_000)

@@ -56,7 +56,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import outcome
 from uptack.progress import track
-from uptack.table.arguments import OwnedRows
+from uptack.table.reads import OwnedRows
 
 Function = Callable[[Any], Any]
 Functions = Function | Sequence[Function]

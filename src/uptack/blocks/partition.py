@@ -21,8 +21,8 @@ from uptack import checks
 from uptack.blocks.block_copies import number_of_rows
 from uptack.errors import InvalidArgument
 from uptack.noise import Entropy
-from uptack.table.arguments import OwnedRows
 from uptack.table.ids import NOBODY
+from uptack.table.reads import OwnedRows
 
 Indices = NDArray[np.int64]
 

@@ -11,9 +11,9 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.statistics.column_options import Question, column
-from uptack.table.arguments import as_columns
 from uptack.table.exact_sum import Floats
 from uptack.table.protocol import Columns, RowDesign, Weights
+from uptack.table.reads import as_columns
 from uptack.table.values.kinds import LARGEST
 
 MOST = 3

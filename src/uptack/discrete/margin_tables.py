@@ -30,8 +30,7 @@ from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
 from uptack.release import Release
-from uptack.table.arguments import OwnedRows
-from uptack.table.reads import OwnedData
+from uptack.table.reads import OwnedData, OwnedRows
 from uptack.table.unit import ROW
 
 Names = tuple[str, ...]

@@ -37,9 +37,8 @@ from uptack.ranks.rank_data import (
 from uptack.ranks.superiority import NoisyPairs, noisy_pairs
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.table.arguments import side_by_side
 from uptack.table.protocol import Rows
-from uptack.table.reads import ROWS
+from uptack.table.reads import ROWS, side_by_side
 
 HOW = "integer noise on the rank sum"
 SIDES = ("two-sided", "greater", "less")

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.protocol import Floats
-from uptack.table.arguments import MEASURED, as_column
 from uptack.table.exact_sum import as_floats, as_integers
 from uptack.table.protocol import Column
+from uptack.table.reads import MEASURED, as_column
 from uptack.table.search import Order, Window
 
 Data = Column | NDArray[np.generic]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.protocol import Floats, IntervalByInterval
-from uptack.table.arguments import MEASURED, as_column
 from uptack.table.protocol import Column
+from uptack.table.reads import MEASURED, as_column
 from uptack.table.search import Order, Window
 
 LARGE, TINY = 2.0**1000, 2.0**-960

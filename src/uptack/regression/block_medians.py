@@ -52,8 +52,8 @@ from uptack.release import Advice, EachNoise
 from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.statistic import outcome_for_size
-from uptack.table.arguments import as_column
 from uptack.table.exact_sum import Floats
+from uptack.table.reads import as_column
 
 GRID, TINY, ENDS = 128, 1e-300, (-40.0, 20.0)
 QUARTILE = 0.6744897501960817

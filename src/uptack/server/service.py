@@ -44,7 +44,7 @@ from uptack.server.release_store import Record, ReleaseStore, Role, State, Token
 from uptack.server.time_slots import TimeSlots
 from uptack.session import Plan, Request, Session
 from uptack.session import open as open_session
-from uptack.session.plan import Spending
+from uptack.session.session import Spending
 from uptack.table.engine.files import schema_of
 from uptack.table.unread import UnreadTable
 from uptack.wire import answers

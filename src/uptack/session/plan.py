@@ -12,7 +12,7 @@ from uptack.display import FigureTable, Record, Tabular
 from uptack.display.plots import bars, caption
 from uptack.errors import UptackError
 from uptack.labels import label
-from uptack.privacy import Adjacency, Privacy, tight
+from uptack.privacy import Privacy, tight
 from uptack.privacy.cost import cost, within
 from uptack.privacy.guarantee import short
 from uptack.privacy.loss import Loss
@@ -124,18 +124,6 @@ def expected_error(request: Request, rows: int) -> str:
     if planned is None or "by" in request.given:  # how many rows a group has is secret
         return ""
     return planned(request.given, request.cost, rows)
-
-
-class Spending:
-    """The cost of all releases so far. Sessions on parts of the same rows share it."""
-
-    def __init__(self, relation: Adjacency) -> None:
-        self.total, self._adding = Privacy(0, 0, relation), threading.Lock()
-
-    def add(self, price: Privacy) -> None:
-        """Add the cost of a release, under the session's adjacency."""
-        with self._adding:
-            self.total = self.total + price.under(self.total.adjacency)
 
 
 class PaidPlan:

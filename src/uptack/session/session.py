@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
@@ -27,7 +28,7 @@ from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find, in_tables, of_columns
 from uptack.registry.other_words import OTHER_WORDS
-from uptack.session.plan import PaidPlan, Plan, PlannedRelease, Spending, expected_error
+from uptack.session.plan import PaidPlan, Plan, PlannedRelease, expected_error
 from uptack.session.requests import Made, Request, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
 from uptack.table.names import column_name, refuse_ids
@@ -43,6 +44,18 @@ LONGEST_LINE = 300
 """Characters of a line in the ledger."""
 DROPS = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
 INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
+
+
+class Spending:
+    """The cost of all releases so far. Sessions on parts of the same rows share it."""
+
+    def __init__(self, relation: Adjacency) -> None:
+        self.total, self._adding = Privacy(0, 0, relation), threading.Lock()
+
+    def add(self, price: Privacy) -> None:
+        """Add the cost of a release, under the session's adjacency."""
+        with self._adding:
+            self.total = self.total + price.under(self.total.adjacency)
 
 
 class Session:

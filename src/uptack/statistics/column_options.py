@@ -26,8 +26,8 @@ from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
 from uptack.privacy import Adjacency
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
-from uptack.table.arguments import MEASURED, as_column
 from uptack.table.protocol import Column
+from uptack.table.reads import MEASURED, as_column
 from uptack.table.values.entrance import HELD, field
 from uptack.table.values.kinds import LARGEST
 from uptack.table.values.times import UNITS, Form, ParsedTime, parse_time

@@ -25,10 +25,9 @@ from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import GroupOptions, MeanOptions, Question, column, read_question
 from uptack.statistics.statistic import secret_size
-from uptack.table.arguments import as_column
 from uptack.table.conditions import conditions
 from uptack.table.protocol import Column, Weights
-from uptack.table.reads import SHARES
+from uptack.table.reads import SHARES, as_column
 from uptack.table.unit import Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import HELD
 from uptack.table.values.field import Field

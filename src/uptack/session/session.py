@@ -162,7 +162,7 @@ class Session:
             return self.ledger.charge(request.cost, make, what=self.line(request), analyst=self.analyst)
 
     def debit(self, request: Request) -> None:
-        """Debit a complete request that has passed its dry run, for `paid_for`."""
+        """Debit a complete request that has passed its dry run, for `make_paid`."""
         if self.ledger is not None:
             self.ledger.debit(request.cost, what=self.line(request), analyst=self.analyst)
         self._spending.add(request.cost)

@@ -99,34 +99,36 @@ def _inspect(path: str, options: FileOptions) -> Look:
     types = (stated or _numbered_columns(path, options, encoding)) if options.header is False else rules.GUESS
     preamble = _preamble(path, options, encoding)
     stated_file = replace(options, types=types, encoding=encoding, **preamble)
-    paths, made = text_layout(path, stated_file)
-    made = _with_delimiter(path, made, stated_file)
-    if options.unnamed is None and options.header is not False and (where := _unnamed_column(path, made)) is not None:
+    paths, layout = text_layout(path, stated_file)
+    layout = _with_delimiter(path, layout, stated_file)
+    if options.unnamed is None and options.header is not False and (where := _unnamed_column(path, layout)) is not None:
         preamble["unnamed"] = where
-        paths, made = text_layout(path, replace(stated_file, delimiter=made.delimiter, unnamed=where))
-    made = replace(made, numbers=_form(paths, made, options))
+        paths, layout = text_layout(path, replace(stated_file, delimiter=layout.delimiter, unnamed=where))
+    layout = replace(layout, numbers=_form(paths, layout, options))
     seen, widths, gaps = (
-        [_ColumnInspector(name, made.numbers) for name in made.names],
+        [_ColumnInspector(name, layout.numbers) for name in layout.names],
         rules.RowWidths(),
         Counter[str](),
     )
-    for batch in rules.text_batches(paths, made, widths):
+    for batch in rules.text_batches(paths, layout, widths):
         for column, texts in zip(seen, batch, strict=True):
             column.see(texts)
     for column in seen:
         gaps.update(column.gaps)
     own = options.na if isinstance(options.na, Mapping) else {}
-    na = sorted(gaps, key=lambda word: (-gaps[word], word)) if options.na is None else next(iter(made.na.values()), ())
+    na = (
+        sorted(gaps, key=lambda word: (-gaps[word], word)) if options.na is None else next(iter(layout.na.values()), ())
+    )
     dialect = {
-        "delimiter": made.delimiter,
+        "delimiter": layout.delimiter,
         "header": options.header is not False,
-        "encoding": made.encoding,
-        "decimal": made.numbers.decimal,
-        "thousands": made.numbers.thousands,
+        "encoding": layout.encoding,
+        "decimal": layout.numbers.decimal,
+        "thousands": layout.numbers.thousands,
         "na": [] if own else list(na),
         **preamble,
     }
-    found = tuple(column.proposed(stated.get(column.name), made.na if own else {}) for column in seen)
+    found = tuple(column.proposed(stated.get(column.name), layout.na if own else {}) for column in seen)
     return Look(dialect, found, seen[0].rows if seen else 0, widths.others.total())
 
 
@@ -146,20 +148,20 @@ def _encoding(path: str, options: FileOptions) -> str:
     return "latin-1"
 
 
-def _with_delimiter(path: str, made: rules.Layout, options: FileOptions) -> rules.Layout:
+def _with_delimiter(path: str, layout: rules.Layout, options: FileOptions) -> rules.Layout:
     """The layout with the delimiter that splits nearly all rows alike, if none is given and the header shows none."""
-    if options.delimiter is not None or (options.header is not False and len(made.names) > 1):
-        return made
-    whole = _lines(path, made.encoding)
+    if options.delimiter is not None or (options.header is not False and len(layout.names) > 1):
+        return layout
+    whole = _lines(path, layout.encoding)
     for sign in BETWEEN:
         rows = _rows(whole, sign)
-        wanted = len(made.names) if options.header is False else len(rows[0]) if rows else 0
+        wanted = len(layout.names) if options.header is False else len(rows[0]) if rows else 0
         if wanted > 1 and sum(len(row) == wanted for row in rows) >= MOST * len(rows):
             try:
                 return text_layout(path, replace(options, delimiter=sign))[1]
             except InvalidArgument:  # what would be names are none
                 continue
-    return made
+    return layout
 
 
 def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
@@ -184,10 +186,10 @@ def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
     return {}
 
 
-def _unnamed_column(path: str, made: rules.Layout) -> str | None:
+def _unnamed_column(path: str, layout: rules.Layout) -> str | None:
     """Where rows seem to have a cell that the header has no name for: see `uptack.table.csv.rules.UNNAMED`."""
-    rows = _rows(_lines(path, made.encoding)[made.above :], made.delimiter)
-    columns = len(made.names)
+    rows = _rows(_lines(path, layout.encoding)[layout.above :], layout.delimiter)
+    columns = len(layout.names)
     width, often = Counter(map(len, rows)).most_common(1)[0] if rows else (columns, 0)
     if often < MOST * len(rows) or abs(width - columns) != 1:
         return None
@@ -234,17 +236,17 @@ def _decodes(path: str, encoding: str) -> bool:
     return True
 
 
-def _form(paths: Sequence[str], made: rules.Layout, options: FileOptions) -> Numbers:
+def _form(paths: Sequence[str], layout: rules.Layout, options: FileOptions) -> Numbers:
     """How numbers seem to be written: so that most columns are numbers, and then most cells."""
     import pyarrow.compute as pc
 
     given = options.decimal, options.thousands
     forms = [one for one in FORMS if given[0] in (None, one.decimal) and given[1] in (None, one.thousands)]
     if not forms:
-        return made.numbers
-    fit = np.zeros((len(forms), len(made.names)), np.int64)
-    held = np.zeros(len(made.names), np.int64)
-    for batch in rules.text_batches(paths, made):
+        return layout.numbers
+    fit = np.zeros((len(forms), len(layout.names)), np.int64)
+    held = np.zeros(len(layout.names), np.int64)
+    for batch in rules.text_batches(paths, layout):
         for place, texts in enumerate(batch):
             some = cells.filled_cells(texts)
             held[place] += pc.sum(some).as_py() or 0

@@ -111,13 +111,13 @@ def _usual(path: str) -> str:
     return "\t" if ".tsv" in Path(path.lower()).suffixes else ","
 
 
-def _head(path: str, how: Dialect, made: Layout) -> Layout:
+def _head(path: str, how: Dialect, layout: Layout) -> Layout:
     """The layout with the header. A header with numbers in it is most likely a row, so the error does not show it."""
-    with recoding.open_text(path, made.encoding) as file:
+    with recoding.open_text(path, layout.encoding) as file:
         start = without_engine_errors(lambda: bytes(file.read(HEAD))).decode(
             "utf-8-sig", "ignore"
         )  # the last character may be cut
-    start, stated, above = _preamble(start, made)
+    start, stated, above = _preamble(start, layout)
     sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _header_delimiter(start))
     found, lines = _first(start, sign)
     must = "a CSV file with a header"
@@ -130,8 +130,8 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
         raise InvalidArgument("data", must, "null bytes", fix)
     if recoding.LOST in line:
         fix = "Pass its encoding, such as encoding='latin-1' (--encoding latin-1) or 'utf-16'."
-        raise InvalidArgument("data", f"{must} in {made.encoding}", "invalid bytes", fix)
-    if how.header is None and _has_numbers(found, made.numbers.patterns["number"]):
+        raise InvalidArgument("data", f"{must} in {layout.encoding}", "invalid bytes", fix)
+    if how.header is None and _has_numbers(found, layout.numbers.patterns["number"]):
         fix = "If another character separates cells, pass delimiter= (--delimiter). " if len(found) == 1 else ""
         fix += (
             "If these are names, pass header=True (--header). If there is no header, pass header=False and types= for "
@@ -144,7 +144,7 @@ def _head(path: str, how: Dialect, made: Layout) -> Layout:
         found = ["", *found] if how.unnamed == "first" else [*found, ""]
     columns = column_names(found)
     na = cells.missing_words(how.na, columns)
-    return replace(made, names=columns, delimiter=sign, above=above + lines, na=na)
+    return replace(layout, names=columns, delimiter=sign, above=above + lines, na=na)
 
 
 def _has_numbers(header: Sequence[str], number: str) -> bool:
@@ -163,13 +163,13 @@ def _header_delimiter(text: str) -> str:
     return " " if blanks else sign
 
 
-def _preamble(text: str, made: Layout) -> tuple[str, str | None, int]:
+def _preamble(text: str, layout: Layout) -> tuple[str, str | None, int]:
     """The text from the header on, the delimiter that a line such as "sep=;" states, and the number of lines above."""
     lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
-    above = made.above
+    above = layout.above
     stated = re.fullmatch(r'"?sep=([^"\r\n])"?[\r\n]*', "".join(lines[above : above + 1]), re.IGNORECASE)
     above += stated is not None
-    while made.comment and above < len(lines) and lines[above].startswith(made.comment):
+    while layout.comment and above < len(lines) and lines[above].startswith(layout.comment):
         above += 1
     return "".join(lines[above:]), stated and stated[1], above
 
@@ -190,33 +190,33 @@ def column_names(written: Sequence[str]) -> tuple[str, ...]:
     ('age', 'column_2', 'Age_3', 'age_2', 'age_4', 'column_6')
     """
     called = [name if name.strip() else f"column_{place}" for place, name in enumerate(written, 1)]
-    taken, made = {name.casefold() for name in written}, dict[str, str]()
+    taken, unique = {name.casefold() for name in written}, dict[str, str]()
     for name in called:
         number, unlike = 2, name
-        while unlike.casefold() in made or (unlike != name and unlike.casefold() in taken):
+        while unlike.casefold() in unique or (unlike != name and unlike.casefold() in taken):
             number, unlike = number + 1, f"{name}_{number}"
-        made[unlike.casefold()] = unlike
-    return tuple(made.values())
+        unique[unlike.casefold()] = unlike
+    return tuple(unique.values())
 
 
-def declared_kinds(types: Types, made: Layout) -> dict[str, str]:
+def declared_kinds(types: Types, layout: Layout) -> dict[str, str]:
     """The kind of each column as declared: "text" if it is left out, "guess" if it is to be inferred from the rows."""
     if types is None:
-        like = ", ".join(f"{name!r}: ..." for name in made.names[:3])
+        like = ", ".join(f"{name!r}: ..." for name in layout.names[:3])
         fix = (
             f"Pass types={{{like}}}, with {', '.join(map(repr, TYPES))}; or types='guess' to infer them from the rows, "
             "which makes them public; or run `uptack init` on the file."
         )
         raise InvalidArgument("types", "given for a CSV file, which has none", "None", fix)
-    kinds = dict.fromkeys(made.names, GUESS) if types == GUESS else types
+    kinds = dict.fromkeys(layout.names, GUESS) if types == GUESS else types
     if not isinstance(kinds, Mapping):
         raise InvalidArgument("types", "a dictionary such as {'age': 'integer'}, or 'guess'", checks.describe(types))
     for column, kind in kinds.items():
-        column_name(column, dict.fromkeys(made.names, "other"))
+        column_name(column, dict.fromkeys(layout.names, "other"))
         if not cells.is_kind(kind) and kind != GUESS:
             must = f"one of {', '.join(map(repr, (*TYPES, *cells.EXAMPLES, GUESS)))}"
             raise InvalidArgument(f"types[{column!r}]", must, checks.describe(kind))
-    return {name: kinds.get(name, "text") for name in made.names}
+    return {name: kinds.get(name, "text") for name in layout.names}
 
 
 @dataclass
@@ -229,11 +229,11 @@ class RowWidths:
     fitting: int = 0
     others: Counter[int] = field(default_factory=Counter)
 
-    def check(self, made: Layout) -> None:
+    def check(self, layout: Layout) -> None:
         """Refuses a file in which fewer than half of the rows have as many cells as the header."""
         if self.others.total() <= self.fitting:
             return
-        width, columns = self.others.most_common(1)[0][0], len(made.names)
+        width, columns = self.others.most_common(1)[0][0], len(layout.names)
         if width == columns + 1:
             fix = (
                 "If the first column has no name, as in files that R writes, pass unnamed='first' (--unnamed first). "
@@ -249,19 +249,19 @@ class RowWidths:
 
 
 def text_batches(
-    paths: Sequence[str], made: Layout, widths: RowWidths | None = None, *, label: str = "reading"
+    paths: Sequence[str], layout: Layout, widths: RowWidths | None = None, *, label: str = "reading"
 ) -> Iterator[list[Any]]:
     """The cells of all rows as texts, column by column: see `cell_batches`."""
-    return (texts(batch, made) for batch in cell_batches(paths, made, widths, label=label))
+    return (texts(batch, layout) for batch in cell_batches(paths, layout, widths, label=label))
 
 
-def texts(batch: Sequence[Any], made: Layout) -> list[Any]:
+def texts(batch: Sequence[Any], layout: Layout) -> list[Any]:
     """The cells of some rows; those that are missing are null."""
-    return [cells.cell_texts(one, made.na.get(name, ())) for name, one in zip(made.names, batch, strict=True)]
+    return [cells.cell_texts(one, layout.na.get(name, ())) for name, one in zip(layout.names, batch, strict=True)]
 
 
 def cell_batches(
-    paths: Sequence[str], made: Layout, widths: RowWidths | None = None, *, label: str | None = "reading"
+    paths: Sequence[str], layout: Layout, widths: RowWidths | None = None, *, label: str | None = "reading"
 ) -> Iterator[list[Any]]:
     """The cells of all rows as they are written; then a row of nulls for each row with another number of cells.
 
@@ -272,15 +272,15 @@ def cell_batches(
 
     for path in paths if label is None else track(paths, label, inner=True):
         done, block, skips, others = 0, BLOCK, 0, list[int]()
-        while block and not _empty(path, made):
+        while block and not _empty(path, layout):
             try:
                 start, skipped = 0, list[int]()
-                for batch in _parse(path, made, block, skipped):
+                for batch in _parse(path, layout, block, skipped):
                     end = start + batch.num_rows
                     if end > done:
                         columns = batch.slice(max(done - start, 0)).columns
-                        if made.comment:  # its cells are missing, but the row stays: no cell may change their number
-                            gone = pc.starts_with(columns[0], made.comment)
+                        if layout.comment:  # its cells are missing, but the row stays: no cell may change their number
+                            gone = pc.starts_with(columns[0], layout.comment)
                             columns = [pc.if_else(gone, null_scalar(pa.string()), column) for column in columns]
                         yield columns
                         done = end
@@ -293,18 +293,18 @@ def cell_batches(
         if widths is not None:
             widths.fitting += done
             widths.others.update(others)
-        yield [pa.nulls(skips, pa.string())] * len(made.names)
+        yield [pa.nulls(skips, pa.string())] * len(layout.names)
 
 
-def _empty(path: str, made: Layout) -> bool:
+def _empty(path: str, layout: Layout) -> bool:
     """Whether nothing follows the header."""
-    with recoding.open_text(path, made.encoding) as file:
+    with recoding.open_text(path, layout.encoding) as file:
         start = bytes(file.read(HEAD))
         more = len(start) == HEAD or bool(file.read(1))
-    return not more and not b"".join(re.split(rb"\r\n|\r|\n", start, maxsplit=made.above)[made.above :])
+    return not more and not b"".join(re.split(rb"\r\n|\r|\n", start, maxsplit=layout.above)[layout.above :])
 
 
-def _parse(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
+def _parse(path: str, layout: Layout, block: int, skipped: list[int]) -> Iterator[Any]:
     """Record batches of texts. Rows with another number of cells are left out, and their widths are put into `skipped`,
     0 for a comment.
 
@@ -314,18 +314,18 @@ def _parse(path: str, made: Layout, block: int, skipped: list[int]) -> Iterator[
     from pyarrow import csv as arrow
 
     def skip(row: Any) -> str:
-        comment = made.comment and row.text.startswith(made.comment)
+        comment = layout.comment and row.text.startswith(layout.comment)
         skipped.append(0 if comment else row.actual_columns)
         return "skip"
 
-    numbered = [str(place) for place in range(len(made.names))]
+    numbered = [str(place) for place in range(len(layout.names))]
     parsing = arrow.ParseOptions(
-        delimiter=made.delimiter, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
+        delimiter=layout.delimiter, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
     )
-    reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=made.above)
+    reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=layout.above)
     types = dict.fromkeys(numbered, pa.string())
     kinds = arrow.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False)
-    with recoding.open_text(path, made.encoding, rows=True) as file:
+    with recoding.open_text(path, layout.encoding, rows=True) as file:
         yield from arrow.open_csv(file, reading, parsing, kinds)
 
 
@@ -342,33 +342,33 @@ NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 """Kinds that are inferred, of two that fit the first; if none fits, the column is a text."""
 
 
-def infer_kinds(paths: Sequence[str], made: Layout) -> dict[str, str]:
+def infer_kinds(paths: Sequence[str], layout: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so the result is not private before it is used."""
-    guesses, widths = Guesses(made, dict.fromkeys(made.names, GUESS)), RowWidths()
+    guesses, widths = Guesses(layout, dict.fromkeys(layout.names, GUESS)), RowWidths()
     without_engine_errors(
-        lambda: deque(ahead(guesses.read, cell_batches(paths, made, widths, label="inferring types")), maxlen=0)
+        lambda: deque(ahead(guesses.read, cell_batches(paths, layout, widths, label="inferring types")), maxlen=0)
     )
-    widths.check(made)
+    widths.check(layout)
     return guesses.kinds()
 
 
 def copy_rows(
-    paths: Sequence[str], made: Layout, kinds: Mapping[str, str], folder: Path
+    paths: Sequence[str], layout: Layout, kinds: Mapping[str, str], folder: Path
 ) -> tuple[Path, dict[str, str]]:
     """The copy, and the kinds of its columns. Kinds that are not declared are inferred while rows are copied.
 
     If later rows change a kind, all rows are read again. Only the curator who asked for the inference sees the time.
     """
-    copy, guesses, widths = folder / "rows.parquet", Guesses(made, kinds), RowWidths()
-    if not without_engine_errors(lambda: _write(copy, paths, made, guesses, widths, "converting to Parquet")):
-        guesses = Guesses(made, guesses.kinds())
-        without_engine_errors(lambda: _write(copy, paths, made, guesses, None, None))
-    widths.check(made)
+    copy, guesses, widths = folder / "rows.parquet", Guesses(layout, kinds), RowWidths()
+    if not without_engine_errors(lambda: _write(copy, paths, layout, guesses, widths, "converting to Parquet")):
+        guesses = Guesses(layout, guesses.kinds())
+        without_engine_errors(lambda: _write(copy, paths, layout, guesses, None, None))
+    widths.check(layout)
     return copy, guesses.kinds()
 
 
 def _write(
-    copy: Path, paths: Sequence[str], made: Layout, guesses: Guesses, widths: RowWidths | None, label: str | None
+    copy: Path, paths: Sequence[str], layout: Layout, guesses: Guesses, widths: RowWidths | None, label: str | None
 ) -> bool:
     """Write the rows with the kinds that the first batch has; whether all others had them too.
 
@@ -377,7 +377,7 @@ def _write(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    batches = ahead(guesses.read, cell_batches(paths, made, widths, label=label))
+    batches = ahead(guesses.read, cell_batches(paths, layout, widths, label=label))
     first = next(batches)
     types = {field.name: field.type for field in first.schema}
     words = [name for name, dtype in types.items() if dtype == pa.string()]  # only they gain by a dictionary
@@ -396,8 +396,8 @@ def _write(
 class Guesses:
     """The kinds of columns: as declared, else the narrowest kind that fits all rows read so far."""
 
-    def __init__(self, made: Layout, kinds: Mapping[str, str]) -> None:
-        self._made, self._form, self._declared = made, made.numbers, {name: kinds[name] for name in made.names}
+    def __init__(self, layout: Layout, kinds: Mapping[str, str]) -> None:
+        self._layout, self._form, self._declared = layout, layout.numbers, {name: kinds[name] for name in layout.names}
         self._possible = {name: NARROW for name, kind in self._declared.items() if kind == GUESS}
         self._seen = set[str]()
 
@@ -414,7 +414,7 @@ class Guesses:
         """Some more rows as a record batch with the kinds that columns have now."""
         import pyarrow as pa
 
-        both = zip(self._declared, texts(batch, self._made), strict=True)
+        both = zip(self._declared, texts(batch, self._layout), strict=True)
         columns = [self._values(name, found) for name, found in both]
         return pa.RecordBatch.from_arrays(columns, schema=cells.schema(self.kinds()))
 

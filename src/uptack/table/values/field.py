@@ -70,7 +70,9 @@ class Field:
             return np.fromiter(clamped, np.int64, self.size), missing
         if self.kind == "integer":
             return values, missing
-        floats = values if values.dtype == np.float64 else float_array(values)
+        floats = values
+        if values.dtype != np.float64:  # each by itself: see `uptack.table.values.kinds.number`
+            floats = interrupts.watched(lambda: np.fromiter(map(number, values), np.float64, len(values)))
         return (floats if missing is None else np.where(missing, np.nan, floats)), missing
 
     @property
@@ -186,11 +188,6 @@ def no_rows(kind: Kind, form: Form | None = None, categories: bool = False) -> F
         return np.zeros(0, types.get(kind, object)), None  # type: ignore[call-overload]
 
     return Field(kind, 0, read, form=form, categories=categories)
-
-
-def float_array(values: Any) -> Floats:
-    """Each of many values as a float, by itself: see `uptack.table.values.kinds.number`."""
-    return interrupts.watched(lambda: np.fromiter(map(number, values), np.float64, len(values)))
 
 
 def _encode(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:

@@ -291,12 +291,6 @@ def unit_start(ticks: Ticks, every: str) -> Ticks:
     return ticks // step * step
 
 
-def next_unit_start(tick: int, every: str) -> int:
-    """Where the unit after that of a tick begins."""
-    (first,) = unit_start(np.array([tick]), every)
-    return int(unit_start(np.array([int(first) + LENGTHS[every]]), every)[0])
-
-
 def label(tick: int, every: str, form: Form) -> date | timedelta:
     """The unit that begins with a tick: its first day, or its first moment where it is an hour, of dates too.
 
@@ -316,10 +310,10 @@ def edges_between(low: int, high: int, every: str) -> list[int]:
     """
     if (high - low) / LENGTHS[every] > MOST_BINS:
         raise InvalidArgument("edges", f"at most {MOST_BINS} bins apart", "more", "Choose a longer `every`.")
-    found = [int(unit_start(np.array([low]), every)[0])]
-    while found[-1] < min(high, LAST):
-        found.append(next_unit_start(found[-1], every))
-    return found
+    starts = [int(unit_start(np.array([low]), every)[0])]
+    while starts[-1] < min(high, LAST):
+        starts.append(int(unit_start(np.array([starts[-1] + LENGTHS[every]]), every)[0]))
+    return starts
 
 
 def tick_edges(edges: Any, every: str | None) -> tuple[list[ParsedTime], NDArray[np.int64]] | None:

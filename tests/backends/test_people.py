@@ -180,10 +180,10 @@ def test_units_of_categories(people, ids, share):
                 wanted.update(dict.fromkeys(rows, 0))
                 for value in rows:
                     wanted[value] += min(U // len(rows), unit.step)
-        found = categories(people.weighted(unit), name)
+        found = categories(people.with_unit(unit), name)
         assert found == wanted
     if share != "any":
-        assert list(categories(people.weighted(unit), "ward"))[-1] is None
+        assert list(categories(people.with_unit(unit), "ward"))[-1] is None
 
 
 def favourite(rows):

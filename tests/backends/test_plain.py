@@ -78,7 +78,7 @@ def test_they_are_one_connection(plain):
     assert (snapshots.state(other._con), other._con.con) == (state, plain._con.con)
     with plain.one_state(), other.snapshot():
         assert np.isnan(matrix(plain, called("FLOAT"))[0, 0])
-        assert len(state.held) == 1
+        assert len(state.columns) == 1
 
 
 def test_another_type_makes_no_plain_table(tmp_path):

@@ -214,10 +214,10 @@ class Comparison:
         same("spread", ours.spread(), theirs.spread())
         people = theirs.unit.people
         for unit in [theirs.unit, *([PrivacyUnit(theirs.unit.ids, "rows", 3)] if people else [])]:
-            self._unit(unit, ours.weighted(unit), theirs.weighted(unit))
+            self._unit(unit, ours.with_unit(unit), theirs.with_unit(unit))
         if people:
             one = PrivacyUnit(theirs.unit.ids, "any", 2)
-            self.counts("any", ours.weighted(one), theirs.weighted(one))
+            self.counts("any", ours.with_unit(one), theirs.with_unit(one))
             self.per_person(ours, theirs)
         self.groups(ours, theirs)
         self.designs(ours, theirs)

@@ -100,7 +100,7 @@ def test_order_statistics_and_exact_sums_are_the_definition(tmp_path, place, uni
     a, b = n // 4, n - n // 4
     for one in opened(tmp_path, 4, 400, "id" if unit.people else None):
         with one.snapshot():
-            column = one.weighted(unit).column(name).drop()
+            column = one.with_unit(unit).column(name).drop()
             found, apart = column.order([(1, n)]), column.order([(a, a), (b, b)])
             assert column.count() == found.n == n
             assert found.at(np.arange(1, n + 1)).tolist() == [v + 0.0 for v in ordered]
@@ -132,7 +132,7 @@ def test_counts_are_the_definition(tmp_path, place, unit):
     wanted = {key or None: units for key, units in wanted.items()}
     for one in opened(tmp_path, 6, 300, "id" if unit.people else None):
         with one.snapshot():
-            found = one.weighted(unit).counts([one.column("g")])
+            found = one.with_unit(unit).counts([one.column("g")])
             assert {key: int(units) for (key,), units in zip(found.keys, found.units, strict=True)} == wanted
             if unit.share == "any":
                 groups, some = one.groups(["g"]).within(unit.at_most), list(wanted)[:2]

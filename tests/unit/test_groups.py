@@ -277,7 +277,7 @@ def test_rows_may_be_of_several_columns():
 @given(st.lists(st.sampled_from([1, 1.0, True, "1", None, NAN, -0.0, 0, (1,)]), max_size=12))
 def test_every_row_is_in_exactly_one_group(by):
     groups = as_groups(np.arange(len(by)), by)
-    cells, counts = groups.sizes()
+    cells, counts = groups.groups.sizes()
     rows = [groups.rows(cell)[0].tolist() for cell in cells]
     assert [len(r) for r in rows] == counts.tolist()
     assert sorted(itertools.chain(*rows)) == list(range(len(by)))

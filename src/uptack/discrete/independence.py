@@ -77,7 +77,7 @@ class IndependenceTest(TabularValue):
 class CrossedReads(Reads):
     """Two columns of categories, whose public levels a schema may list."""
 
-    def completed(self, names: Any, given: Any, kinds: Any, levels: Any, allowed: Any) -> dict[str, Any]:
+    def complete_options(self, names: Any, given: Any, kinds: Any, levels: Any, allowed: Any) -> dict[str, Any]:
         """A request with the levels of the schema, if it has none."""
         public = {name: levels[name] for name in names if name in levels}
         return {**given, "levels": public} if public and given.get("levels") is None else dict(given)

@@ -93,7 +93,7 @@ def load() -> None:
     _loaded = True
 
 
-def declared_in(package: str) -> dict[str, Callable[..., Any]]:
+def functions_of(package: str) -> dict[str, Callable[..., Any]]:
     """The guarded release functions that the modules of a package have declared so far."""
     with _LOCK:
         return {n: d.public for n, d in _DECLARED.items() if d.function.__module__.startswith(f"{package}.")}

@@ -75,7 +75,7 @@ class Request:
         for promised in ("epsilon", "delta"):
             checks.single(promised, options.get(promised), "one number")
         object.__setattr__(self, "statistic", statistic)
-        object.__setattr__(self, "columns", found.reads.named(columns, options))
+        object.__setattr__(self, "columns", found.reads.columns_of(columns, options))
         object.__setattr__(self, "options", tuple(options.items()))
 
     @cached_property
@@ -86,7 +86,7 @@ class Request:
     def with_options(self, options: Mapping[str, Any]) -> Request:
         """The same request with these options in place of its own. The caller has checked them."""
         made = object.__new__(Request)
-        columns = self.declaration.reads.named(self.columns, options)
+        columns = self.declaration.reads.columns_of(self.columns, options)
         vars(made).update(
             statistic=self.statistic, columns=columns, options=tuple(options.items()), declaration=self.declaration
         )
@@ -209,7 +209,7 @@ def schema_options(request: Request, schema: Schema, kinds: Mapping[str, str]) -
         return request.given  # refused later, where columns are read
     allowed, reads = request.declaration.allowed, request.declaration.reads
     levels = {} if request.given.get("delta") else {n: s.levels for n, s in schema.columns.items() if s.levels}
-    given = reads.completed(request.columns, request.given, kinds, levels, allowed)
+    given = reads.complete_options(request.columns, request.given, kinds, levels, allowed)
     usual = dict[str, Any]()
     if len(request.columns) == 1:
         column = schema.columns.get(request.columns[0], ColumnSchema())

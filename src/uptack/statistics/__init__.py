@@ -6,7 +6,7 @@ The release functions of every file in this folder are public by their declarati
 import importlib
 import pkgutil
 
-from uptack.registry.names import declared_in
+from uptack.registry.names import functions_of
 from uptack.statistics.column_options import Options
 from uptack.statistics.means import mean
 from uptack.statistics.order_statistics import interquantile_range, iqr, trimmed_mean, winsorized_mean
@@ -14,7 +14,9 @@ from uptack.statistics.quantiles import median, quantile
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
-globals().update(declared_in(__name__))
+globals().update(functions_of(__name__))
 
 __all__ = ["Options", "interquantile_range", "iqr", "mean", "median", "quantile", "trimmed_mean", "winsorized_mean"]
-__all__ += sorted(declared_in(__name__).keys() - set(__all__) - {"sum"})  # which `import *` would put over Python's own
+__all__ += sorted(
+    functions_of(__name__).keys() - set(__all__) - {"sum"}
+)  # which `import *` would put over Python's own

@@ -48,7 +48,7 @@ class Owners:
         return self.codes.size
 
     @property
-    def kept(self) -> Integers:
+    def owned_rows(self) -> Integers:
         """The rows that are somebody's."""
         return np.flatnonzero(self.codes != NOBODY)
 

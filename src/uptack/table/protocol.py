@@ -606,13 +606,13 @@ class Table(ABC):
     def as_rows(self) -> Table:
         """The table that was opened, with rows as the unit and ids among its columns. For the curator only."""
 
-    def weighted(self, unit: PrivacyUnit) -> Self:
+    def with_unit(self, unit: PrivacyUnit) -> Self:
         """The same rows, which share units in another way."""
         return replace(self, unit=unit)  # type: ignore[type-var]
 
     def sharing(self, share: str, at_most: int | None = None) -> Self:
         """The same of people whose rows share their units so: see `uptack.table.unit`."""
-        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
+        return self.with_unit(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     @abstractmethod
     def spread(self) -> tuple[int, int]:

@@ -94,13 +94,13 @@ class OwnedRows:
 
     of_people: ClassVar[bool] = True
 
-    def weighted(self, unit: PrivacyUnit) -> OwnedRows:
+    def with_unit(self, unit: PrivacyUnit) -> OwnedRows:
         """The same with units that rows share in another way."""
         return OwnedRows(self.data, self.whose, unit)
 
     def sharing(self, share: str, at_most: int | None = None) -> OwnedRows:
         """The same of people whose rows share their units so."""
-        return self.weighted(PrivacyUnit.of_people(self.unit.ids, share, at_most))
+        return self.with_unit(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     def of(self, data: Any) -> OwnedRows:
         """Other data of the same rows."""
@@ -110,12 +110,12 @@ class OwnedRows:
         """A column that was made of the data, row by row."""
         made = column_field("x", values, None)
         self.whose.check("the data", made.size)
-        return MemoryTable.of({"x": made}, self.whose).weighted(self.unit).column("x")
+        return MemoryTable.of({"x": made}, self.whose).with_unit(self.unit).column("x")
 
     def units(self, cells: Integers, size: int) -> Integers:
         """The units in each of so many cells, for the cells of all rows. Rows of nobody count nowhere."""
         self.whose.check("the data", cells.size)
-        kept = self.whose.kept
+        kept = self.whose.owned_rows
         return counts.units(cells[kept], size, self.unit, self.whose.codes[kept], self.whose.people)
 
 
@@ -174,7 +174,7 @@ class GroupedData:
         made: list[Any] = []
         for one in self.arguments:
             own = one if one is None or isinstance(one, Table) else one.table
-            table = part if own is None or part.unit == own.unit else part.weighted(own.unit)
+            table = part if own is None or part.unit == own.unit else part.with_unit(own.unit)
             made.append(None if one is None else table if one is own else one.of(table))
         return tuple(made)
 
@@ -236,7 +236,7 @@ class Reads:
             for group in labels:  # whether rows can have such labels is public
                 comparable(names[1], table.value_kind(names[1]), group, "groups")
 
-    def named(self, names: Names, given: Given) -> Names:
+    def columns_of(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named."""
         return names
 
@@ -244,7 +244,7 @@ class Reads:
         """The names of the columns of X."""
         return names[1:]
 
-    def completed(
+    def complete_options(
         self, names: Names, given: Given, kinds: Mapping[str, str], levels: Mapping[str, Any], allowed: Names
     ) -> dict[str, Any]:
         """What a request says, with what follows from kinds and public levels of columns."""

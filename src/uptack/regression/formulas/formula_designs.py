@@ -428,7 +428,7 @@ def enter_formula(
 class FormulaReads(Reads):
     """A response and its predictors; a formula names them itself, and gets the table."""
 
-    def named(self, names: Names, given: Given) -> Names:
+    def columns_of(self, names: Names, given: Given) -> Names:
         """The columns that are asked about: those named, or those of a formula."""
         if given.get("formula") is None:
             return names
@@ -447,7 +447,7 @@ class FormulaReads(Reads):
         """X and y, or the table and nothing."""
         return super().read(table, names, given) if given.get("formula") is None else (table, None)
 
-    def completed(
+    def complete_options(
         self, names: Names, given: Given, kinds: Mapping[str, str], levels: Mapping[str, Any], allowed: Names
     ) -> dict[str, Any]:
         """A regression on categories is one by a formula, with the levels that are public; truth values are 0 or 1."""

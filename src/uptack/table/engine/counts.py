@@ -369,7 +369,7 @@ class EngineGroups(GroupedTable):
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
         left = self._matching_rows()
         people = PrivacyUnit(left.unit.ids, "any", self.at_most) if left.ids else PrivacyUnit()
-        counted = counts(left.weighted(unit or people), [left.column(name) for name in self.by])
+        counted = counts(left.with_unit(unit or people), [left.column(name) for name in self.by])
         return (list(counted.keys) if len(self.by) > 1 else [key for (key,) in counted.keys]), counted.units
 
     def part(self, group: Hashable) -> EngineTable:

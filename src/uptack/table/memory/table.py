@@ -75,7 +75,7 @@ class MemoryTable(Table):
             raise InvalidArgument("data", "columns of equal length", "columns of different lengths")
         if whose is None:
             return MemoryTable(dict(fields))
-        kept = whose.kept
+        kept = whose.owned_rows
         others = {name: field.take(kept) for name, field in fields.items() if name not in names}
         return MemoryTable(others, PrivacyUnit(whose.names, "people"), whose.codes[kept], whose.people)
 

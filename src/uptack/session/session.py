@@ -536,7 +536,7 @@ def group_columns(what: str, named: Sequence[Any], options: dict[str, Any]) -> l
 def column_names(columns: Iterable[Any]) -> tuple[Any, ...]:
     """Names of columns one by one, where some are in a list.
 
-    >>> column_names(("cost", ["age", "wait"])), spread(("cost", "age")), spread(("cost", [0.5]))
+    >>> column_names(("cost", ["age", "wait"])), column_names(("cost", "age")), column_names(("cost", [0.5]))
     (('cost', 'age', 'wait'), ('cost', 'age'), ('cost', [0.5]))
     """
 

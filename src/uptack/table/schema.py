@@ -367,7 +367,7 @@ HEADING = """\
 def schema_text(schema: Schema, file: str) -> str:
     """The schema of a file as TOML, with comments. `uptack.table.schema.parse_schema` reads it.
 
-    >>> from uptack.table.schema import ColumnSchema, parse
+    >>> from uptack.table.schema import ColumnSchema, parse_schema
     >>> made = Schema(columns={"age": ColumnSchema("integer", Fraction(5))}, dialect={"na": ["NA"]}, noun="visit")
     >>> print(schema_text(made, "visits.csv").split("\\n\\n", 1)[1])
     noun = "visit"

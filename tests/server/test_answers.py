@@ -15,6 +15,7 @@ from uptack.registry import declared, find, in_tables
 from uptack.samples import load
 from uptack.server.service import storable
 from uptack.session import Request
+from uptack.table.unit import PrivacyUnit
 from uptack.wire import answers
 
 SEED = {"entropy": SeededEntropy(3)}
@@ -188,6 +189,15 @@ def test_the_answer_of_every_function_comes_back(name, table):
             pytest.fail("no answer")
         text = answers.dumps(made)
         assert answers.dumps(answers.loads(text)) == text
+
+
+def test_what_was_asked_of_a_value_is_not_sent():
+    """A data set's public side is one value for everybody, and what it has cached tells what others do with it."""
+    unit = PrivacyUnit()
+    before = answers.dumps(unit)
+    assert (unit.step, answers.dumps(unit)) == (1, before)
+    with pytest.raises(answers.NotOnWire):
+        answers.loads(json.dumps(instance("uptack.table.unit:PrivacyUnit", step=2)))
 
 
 def test_deep_texts_are_refused():

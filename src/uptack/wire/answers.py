@@ -16,15 +16,13 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import importlib
-import inspect
 import json
 import math
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from enum import Enum, EnumType
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -133,8 +131,13 @@ def _instance(value: Any) -> dict[str, Any]:
     except TypeError:
         raise NotOnWire(f"a {type(value).__name__} can't be sent") from None
     items = [encode(one) for one in value] if isinstance(value, tuple) else None
-    state = object.__getstate__(value)
+    state = {name: getattr(value, name) for name in _fields(type(value)) if hasattr(value, name)}
     return {TYPE: "instance", "class": _class_name(type(value)), "items": items, CONTENT: encode(state)}
+
+
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of a class's own fields. What it has cached tells what somebody has asked of it, and is not sent."""
+    return tuple(one.name for one in fields(kind)) if is_dataclass(kind) else ()
 
 
 def _ours(kind: type) -> bool:
@@ -227,12 +230,8 @@ def _made(written: dict[str, Any], depth: int) -> Any:
     if not _is_data(kind):
         raise NotOnWire("the answer can't be read: it has an instance of a class that answers do not have")
     made = object.__new__(kind) if items is None else tuple.__new__(kind, decode(items, depth + 1))
-    state, slots = decode(written[CONTENT], depth + 1), None
-    if isinstance(state, tuple):
-        state, slots = state
-    for name, value in {**(state or {}), **(slots or {})}.items():
-        own = name in getattr(kind, "__dataclass_fields__", ())
-        if not own and not isinstance(inspect.getattr_static(kind, name, None), cached_property):
+    for name, value in decode(written[CONTENT], depth + 1).items():
+        if name not in _fields(kind):
             raise NotOnWire("the answer can't be read: it has an attribute that its class does not have")
         object.__setattr__(made, name, value)
     return made

@@ -218,6 +218,16 @@ def test_an_unexpected_failure_says_nothing(server, monkeypatch):
     assert page.headers["content-type"].startswith("text/html")
 
 
+def test_an_error_of_the_ledger_names_no_file(server, monkeypatch):
+    def locked(*_):
+        raise LedgerError("/srv/vault/store.db", "is locked")
+
+    monkeypatch.setattr(server.service, "face", locked)
+    for path in ("/api/datasets/clinic", "/datasets/clinic"):
+        reply = server.signed_in().get(path)
+        assert (reply.status_code, "vault" in reply.text) == (503, False)
+
+
 def test_a_failure_after_the_debit_is_withheld(server, monkeypatch):
     from uptack.session import Request
 

@@ -94,6 +94,12 @@ def test_nothing_follows_from_a_secret_number_of_rows(start, clinic):
     for size in (held.public.size, 10**7):
         held.public = replace(held.public, size=size)
         seen.append((server.service.face(ann, "clinic"), server.service._job(held, ann, "median", WAIT).slots))
+        for kind, body in (
+            ("median", WAIT),
+            ("count", {"options": {"epsilon": 1}}),
+            ("report", {"options": {"epsilon": 1}}),
+        ):
+            seen[-1] += (server.signed_in().post(f"/api/datasets/clinic/plans/{kind}", json=body).text,)
     assert seen[0] == seen[1]
 
 
@@ -277,6 +283,7 @@ def test_a_request_above_the_threshold_waits_for_the_curator(start, clinic):
     assert (first["state"], second["state"]) == ("waiting", "waiting")
     assert server.ledger.history() == []
     assert ann.post(f"/api/releases/{first['id']}/decision", json={"approve": True}).status_code == 403
+    assert server.signed_in("bob").get(f"/releases/{first['id']}").status_code == 404
     curator.post(f"/api/releases/{first['id']}/decision", json={"approve": True})
     curator.post(f"/api/releases/{second['id']}/decision", json={"approve": False})
     for _ in range(200):
@@ -287,6 +294,26 @@ def test_a_request_above_the_threshold_waits_for_the_curator(start, clinic):
     assert ann.get(f"/api/releases/{second['id']}").json()["state"] == "refused"
     assert curator.post(f"/api/releases/{second['id']}/decision", json={"approve": True}).status_code == 409
     assert len(server.ledger.history()) == 1
+
+
+def test_two_approvals_at_once_are_one_debit(start, clinic, monkeypatch):
+    server = start(DatasetConfig("clinic", clinic, 3, approve_above="0.4"))
+    made, curator = server.signed_in().post(MEDIAN, json=WAIT).json()["id"], Caller("dr", "curator")
+    both, job = threading.Barrier(2, timeout=30), server.service._job
+    monkeypatch.setattr(server.service, "_job", lambda *given: (both.wait(), job(*given))[1])
+    with ThreadPoolExecutor(2) as crowd:
+        list(crowd.map(lambda _: server.service.decide(curator, made, True), range(2)))
+    assert wait_for(lambda: server.service.release(curator, made).state == "answered")
+    server.service.close()
+    assert len(server.ledger.history()) == 1
+
+
+def test_every_section_of_a_report_is_debited(start, clinic):
+    server = start(DatasetConfig("clinic", clinic, 100, "1/1000"))
+    body = {"options": {"epsilon": 50, "delta": 1e-7, "correlations": True}}
+    made = server.signed_in().post("/api/datasets/clinic/releases/report", json=body).json()
+    assert len(server.ledger.history()) > 1
+    assert answers.decode(made["answer"]).spent == server.ledger.spent()
 
 
 def test_allowances_and_pause(server):
@@ -364,6 +391,8 @@ def test_a_release_that_nobody_finishes_is_withheld(server):
     store.add(lost)
     assert http.post(MEDIAN, json=WAIT, headers={"Idempotency-Key": "b"}).json()["state"] == "withheld"
     assert not store.move("lost", "running", "answered", answer="{}", shown=0.0), "a second answer from one debit"
+    store.add(replace(lost, id="late", key="c"))
+    assert not store.move("late", "running", "answered", answer="{}", shown=0.0), "nobody has looked at it yet"
 
 
 @pytest.mark.usefixtures("every_statistic")

@@ -16,6 +16,7 @@ from uptack.statistics import frames
 from uptack.statistics.frames import Tails, cell_weight, cells, sides
 from uptack.statistics.means import fourth_powers
 from uptack.statistics.moments import checked_rows, count_weight, diameter, in_frame, sensitivity, whole_numbers
+from uptack.table.reads import as_column
 from uptack.table.unit import U as UNIT
 
 VALUES = (-3.0, 0.0, 0.75, 5.0)

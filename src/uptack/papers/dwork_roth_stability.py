@@ -185,8 +185,8 @@ def A_samp(
         again = Advice(other="another try: some row was in too many subsamples")
         return NoReply(scheme.privacy, "A_samp", tree, again, bits.private)
     results = evaluate(analysts, data, parts, accept, fixed, **options)
-    price, budget = scheme.privacy, {"adjacency": SUBSTITUTE, "entropy": bits}
-    reply, _ = released_mode(results, scheme.most, epsilon=price.exact_epsilon, delta=price.exact_delta, **budget)
+    eps, delta = scheme.privacy.exact_epsilon, scheme.privacy.exact_delta
+    reply, _ = released_mode(results, scheme.most, epsilon=eps, delta=delta, adjacency=SUBSTITUTE, entropy=bits)
     return replace(reply, mechanism="A_samp")
 
 

@@ -151,6 +151,11 @@ class Declaration:
         return tuple(name for name, p in self._parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD)
 
     @functools.cached_property
+    def takes_any(self) -> bool:
+        """Whether it passes unknown options on to another function."""
+        return options.unpacked_keys(self.function) == ()
+
+    @functools.cached_property
     def required(self) -> tuple[str, ...]:
         """The names of its arguments without a default."""
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -192,8 +197,7 @@ class Declaration:
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuses unknown options by name, and arrays in place of one value."""
-        takes_any = options.unpacked_keys(self.function) == ()  # and passes them on to another function
-        for name in () if takes_any else given:
+        for name in () if self.takes_any else given:
             if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
                 ours = OTHER_NAMES.get(str(name), "")
                 near = f"Did you mean {ours!r}?" if ours in self.allowed else checks.did_you_mean(name, self.allowed)

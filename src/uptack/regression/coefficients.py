@@ -30,7 +30,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.display.plots import PLAIN, PRIVATE, caption, dots
-from uptack.display.tabular import STAMP, FigureTable, aligned
+from uptack.display.tabular import STAMP, FigureTable, align_lines
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
 from uptack.labels import label
@@ -187,7 +187,7 @@ class RegressionRelease(Release[Floats]):
 
     def lines(self, names: Sequence[str] | None = None, *, confidence: Rational = 0.95) -> list[str]:
         """The head of that table, and a line per coefficient."""
-        return aligned(self._cells(names, confidence), NUMBERS)
+        return align_lines(self._cells(names, confidence), NUMBERS)
 
     def _notes(self) -> tuple[str, ...]:
         return (str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes)

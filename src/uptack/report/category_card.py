@@ -219,7 +219,11 @@ def shares(categories: list[Bar], part: Part) -> list[Bar]:
     """
     counts = [max(bar.rows, 0) for bar in categories]
     whole = part.rows if part.rows is not None and not part.narrowed else sum(counts)
-    if part.kind == "boolean" and not part.people and whole - sum(counts) <= math.hypot(*(bar.error for bar in categories)):
+    if (
+        part.kind == "boolean"
+        and not part.people
+        and whole - sum(counts) <= math.hypot(*(bar.error for bar in categories))
+    ):
         whole = sum(counts)
     whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
     digits = 1 if all(100 * bar.error < 2 * whole for bar in categories) else 0

@@ -26,6 +26,7 @@ from uptack.multivariate.private_sums import (
 )
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
+from uptack.regression import tuning
 from uptack.regression.linear import HuberLoss, LeastSquaresLoss
 from uptack.regression.logistic import LogisticLoss
 from uptack.regression.poisson import PoissonLoss
@@ -83,7 +84,7 @@ def test_a_row_adds_the_same_in_any_batch(loss):
 def test_both_gradients_of_a_row_share_one_length(loss, b):
     """Exactly, in integers: |v|² ≤ (Λ - ⌈|u|⌉)²."""
     for s in (1e-70, 1.0, 1e70):
-        whole = shared(*model(loss).split_gradients(ROWS, b, s), 1.5)
+        whole = shared(*model(loss).split_gradients(ROWS, b, s, 1.5), 1.5)
         assert (whole == np.rint(whole)).all()
         for row in whole.T.astype(np.int64).tolist():
             first, second = (sum(v * v for v in half) for half in (row[:3], row[3:]))
@@ -98,6 +99,21 @@ def test_what_is_left_of_a_length_is_used():
     assert np.abs(found - [[0, 0.5, 1, 1], [0] * 4, [0] * 4, [1, 0.5, 0, 0]]).max() < 1e-4
     for i in range(4):
         assert (shared(first[:, i : i + 1], second[:, i : i + 1], 1.0)[:, 0] == found[:, i] * LENGTH).all()
+
+
+def test_rows_with_less_weight_leave_room_for_what_it_leaves_out():
+    """Their first part fills at most 1 - 1/FAR of the clip; both together are the whole gradient, cut."""
+    rows, b = model(LeastSquaresLoss()), np.array([0.3, -0.2, 0.1])
+    batch = RNG.normal(size=(3, 400)) * np.array([[3.0], [2.0**-60], [2.0**60]]) + np.array(
+        [[0.0], [3.0 * 2**-60], [0]]
+    )
+    near, far = rows.split_gradients(batch, b, 1.0, 1.5)
+    whole, weighted = near + tuning.FAR * far, rows.gradients(batch, b, 1.0)
+    less = np.linalg.norm(weighted, axis=0) < np.linalg.norm(whole, axis=0) * (1 - 1e-9)
+    assert 20 < less.sum() < 400
+    assert np.linalg.norm(near[:, less], axis=0).max() <= 1.5 * (1 - 1 / tuning.FAR) * (1 + 1e-9)
+    assert np.linalg.norm(near, axis=0).max() <= 1.5 * (1 + 1e-9)
+    assert np.allclose(whole[:, ~less], weighted[:, ~less])
 
 
 def test_gross_errors_add_nothing_but_their_number():

@@ -27,7 +27,7 @@ class LogisticLoss(RegressionLoss):
     """ψ = y - 1/(1 + e^-η)."""
 
     target = "the log-odds of the second class by maximum likelihood"
-    scaled, binary, curved = False, True, True
+    scaled, binary, curved, likelihood = False, True, True, True
     stride = 1.5
 
     def start(self, moments: ScatterMoments) -> Floats:

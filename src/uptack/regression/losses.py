@@ -93,6 +93,9 @@ class RegressionLoss(ABC):
     curved: bool = False
     """Whether the curvature differs between rows. Then the Hessian is measured again, and there is a step more."""
 
+    likelihood: bool = False
+    """Whether ψ² is the information on average, if the model is right. Of other losses it has any size."""
+
     near: Fraction = Fraction(0)
     """Which quantile of |y - η| is the spread s. 0 if the score has no spread."""
 

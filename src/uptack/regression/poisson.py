@@ -28,7 +28,7 @@ class PoissonLoss(RegressionLoss):
     """ψ = y - e^η."""
 
     target = "the coefficients of the logarithm of the mean of y given x, by Poisson's likelihood"
-    scaled, curved = False, True
+    scaled, curved, likelihood = False, True, True
     stride = 1.0
 
     def start(self, moments: ScatterMoments) -> Floats:

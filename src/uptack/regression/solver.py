@@ -139,20 +139,24 @@ class FitRows:
 
     def gradients(self, batch: Floats, b: Floats, s: float) -> Floats:
         """w²·z·ψ."""
-        return self.split_gradients(batch, b, s)[0]
+        predictors, z, y, _ = self._split(batch)
+        return np.asarray(z * (self.loss.score(y, products(b[None], z)[0], s) * self._squared(predictors)))
 
-    def split_gradients(self, batch: Floats, b: Floats, s: float) -> tuple[Floats, Floats]:
-        """w²·z·ψ, and what that leaves of z·ψ."""
+    def split_gradients(self, batch: Floats, b: Floats, s: float, longest: float) -> tuple[Floats, Floats]:
+        """w²·z·ψ, and what that leaves of z·ψ, over `FAR`. Where w < 1 the first is cut, to leave room. What that takes
+        away is in the second.
+        """
         predictors, z, y, _ = self._split(batch)
         score, squared = self.loss.score(y, products(b[None], z)[0], s), self._squared(predictors)
-        return np.asarray(z * (score * squared)), np.asarray(z * (score * (1 - squared)))
+        near = cut(z * (score * squared), np.where(squared < 1, 1 - 1 / tuning.FAR, 1.0) * longest)
+        return near, np.asarray((z * score - near) / tuning.FAR)
 
 
 def _informed(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
     return np.asarray(lengths(z) * np.sqrt(loss.information(products(b[None], z)[0])))
 
 
-def cut(vectors: Floats, longest: float) -> Floats:
+def cut(vectors: Floats, longest: float | Floats) -> Floats:
     """Vectors of at most this length."""
     return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(lengths(vectors), 1e-300)))
 
@@ -231,10 +235,10 @@ class FitProblem:
     n: float
     budget: FitBudget
 
-    def rank(self, step: str, least: float, most: float) -> float:
-        """How many rows are beyond a quantile at this step: at least so many, at most such a part of all."""
+    def rank(self, step: str, least: float = 0.0) -> float:
+        """How many rows are beyond a quantile at this step: at least so many, at most a tenth of all."""
         part = self.budget.draw(step)
-        return min(max(tuning.RANK * part.rows / float(part.epsilon), least), most * self.n)
+        return min(max(tuning.RANK * part.rows / float(part.epsilon), least), tuning.MOST * self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,11 +281,11 @@ class Tail:
     @property
     def excess(self) -> float:
         """How far rows are beyond, on average: that of an exponential tail through both."""
-        return max(self.far - self.near, 0.2 * self.far) / math.log(tuning.NEARER)
+        return (self.far - self.near) / math.log(tuning.NEARER)
 
     def lost(self, clip: float) -> float:
         """What rows have beyond a clip in all, by Hill's index."""
-        index = min(math.log(max(self.far / self.near, 1.2)) / math.log(tuning.NEARER), tuning.HILL)
+        index = min(math.log(self.far / self.near) / math.log(tuning.NEARER), tuning.HILL)
         return self.beyond * math.pow(self.far / clip, 1 / index) * index / (1 - index) * clip
 
 
@@ -424,7 +428,7 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     """
     n, p, rows, budget, loss = problem.n, state.b.size, problem.rows, problem.budget, problem.loss
     noise = budget.sum("equations").matrix_noise(p + 2, n)
-    beyond = problem.rank("radii", p * (p + 1) * noise * n / 2, 0.125)
+    beyond = problem.rank("radii", p * (p + 1) * noise * n / 2)
     usual, least = math.sqrt(p * state.information), loss.far_score(state.start.rest, state.s)
 
     def sizes(batch: Floats) -> list[Floats]:
@@ -453,7 +457,7 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     """The Hessian again at the new b, of a loss whose curvature differs between rows."""
     n, p, rows, budget = problem.n, state.b.size, problem.rows, problem.budget
     noise = budget.sum("hessian").matrix_noise(p, n)
-    beyond = problem.rank("radius", p**2 * noise * n / 2, 0.1)
+    beyond = problem.rank("radius", p**2 * noise * n / 2)
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
     part = budget.draw("radius")
     (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], beyond / n, part, (anchor,))
@@ -482,22 +486,27 @@ def gradient_length(
 
 def near_length(problem: FitProblem, state: FitState) -> float:
     """The near quantile of the lengths of gradients."""
-    rows = tuning.NEARER * problem.rank("far", 0.0, 1 / 12)
+    rows = tuning.NEARER * problem.rank("far")
     return gradient_length(problem, state, "near", rows, math.sqrt(state.b.size))
 
 
 def measure_tail(problem: FitProblem, state: FitState, near: float) -> Tail:
     """Where the tail of the lengths of gradients ends, at the last b: a step may have made it longer."""
-    beyond = problem.rank("far", 0.0, 1 / 12)
-    return Tail(near, gradient_length(problem, state, "far", beyond, near, NEXT_SIZES), beyond)
+    beyond = problem.rank("far")
+    far = gradient_length(problem, state, "far", beyond, near, NEXT_SIZES)
+    return Tail(min(near, tuning.STEEP * far), far, beyond)
+
+
+def directions(p: int) -> float:
+    """In how many groups of directions rows are that agree: p coefficients over `AGREE`."""
+    return max(1.0, p / tuning.AGREE)
 
 
 def clip(problem: FitProblem, tail: Tail, p: int) -> float:
     """Where noise, and what clipping loses if some of those rows agree, are least together."""
     n, noise = problem.n, problem.budget.sum("last").vector_noise(p, problem.n)
-    agree = max(1.0, math.sqrt(p) / 2)  # rows in p directions agree in about 1/√p of their length
-    beyond = agree * n * noise * math.sqrt(p * tail.far / tail.excess)
-    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near)
+    beyond = directions(p) * n * noise * math.sqrt(p * tail.far / tail.excess)
+    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near**2 / tail.far)
 
 
 def newton(problem: FitProblem, state: FitState, longest: float) -> FitState:
@@ -512,23 +521,25 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
     """The last step, and how far it would go on if all rows had their full weight.
 
     A step by weighted rows is whole, since the Hessian has the same weights. Where the model is wrong, it ends where
-    these weights say. So what they leave of the gradients is summed as well, in what is left of the clip of each row.
-    Were the model right, that sum would be (M - 1)·step, for the Hessian M of rows that are not cut. What lies outside
-    of all between 0 and that, by more than its noise, counts in the error. What is left is clipped too, so it counts as
-    if it had the heaviest tail that is assumed, in which rows beyond a length are 1/(1 - `HILL`) times as long on
-    average. It does not correct the step: M is known from the scatter matrix, roughly, and of columns that are 0 in
-    most rows it is several times too small.
+    these weights say. So what they leave of the gradients is summed as well, over `FAR`, in what is left of the clip of
+    each row: a line that bends is decided by rows whose weighted gradients alone would fill it. Were the model right,
+    that sum would be (M - 1)·step, for the Hessian M of rows that are not cut. What lies outside of all between 0 and
+    that, by more than its noise, counts in the error. What is left is clipped too, so it counts as if it had the
+    heaviest tail that is assumed, in which rows beyond a length are 1/(1 - `HILL`) times as long on average. It does
+    not correct the step: M is known from the scatter matrix, roughly, and of columns that are 0 in most rows it is
+    several times too small.
     """
     p = state.b.size
     longest, rows = clip(problem, tail, p), problem.n * state.steeper
     near, far, deviation = two_gradients(
-        problem.rows, lambda batch: state.model.split_gradients(batch, state.b, state.s),
+        problem.rows, lambda batch: state.model.split_gradients(batch, state.b, state.s, longest),
         longest, problem.budget.sum("last"),
     )  # fmt: skip
-    change, left, noise = near / rows, far / rows, deviation / rows
+    change, left, noise = near / rows, tuning.FAR * far / rows, deviation / rows
+    doubt = p * (tuning.FAR * noise) ** 2
     expected = np.maximum(state.hessian.whole / state.hessian.values - 1, 0.0) * change
     beyond = left - np.clip(left, np.minimum(expected, 0.0), np.maximum(expected, 0.0))
-    beyond *= math.sqrt(max(0.0, 1 - p * noise**2 / max(float(beyond @ beyond), 1e-300))) / (1 - tuning.HILL)
+    beyond *= math.sqrt(max(0.0, 1 - doubt / max(float(beyond @ beyond), 1e-300))) / (1 - tuning.HILL)
     step = NewtonStep(change, part_kept(change, noise * math.sqrt(p)), noise, longest, beyond)
     return state.stepped(step.part * change), step
 
@@ -562,6 +573,10 @@ def finish(
     With eⱼ the direction of coefficient j, in coordinates in which the Hessian is 1, its sampling variance is
     |Dⱼ|²·Σ(eⱼᵀg)²/n² (White 1980), the gradients g cut at the far quantile. Others are the noise of the last gradient,
     what clipping may lose, the part of the last step that was not made, and the noise of the Hessian times that step.
+
+    Where ψ² is the information on average, squares of whole gradients add up to about n·p, and each variance is at
+    least 1/n. If gradients that are cut hold less than half of that, the few rows beyond hold the rest, as rare events
+    do: by Cauchy and Schwarz they lose up to √(rows·rest).
     """
     frame, hessian, n, p = problem.frame, state.hessian, problem.n, state.b.size
     back = np.eye(p)
@@ -576,7 +591,8 @@ def finish(
         most, n, problem.budget.sum("variances"),
     )  # fmt: skip
     part = noise_part(found, math.sqrt(2) * scale)
-    v = (np.maximum((1 - part) * found + part * np.mean(found), 0.0) + scale) / before.steeper**2
+    least = before.steeper if problem.loss.likelihood else 0.0
+    v = (np.maximum((1 - part) * found + part * np.mean(found), least) + scale) / before.steeper**2
     change, curved = step.change, hessian.values
     blur = hessian.entry**2 / curved * (change**2 / curved + float(np.sum(change**2 / curved)))
     missing = (1 - step.part) ** 2 * np.maximum((lines @ change) ** 2, length**2 * float(np.mean(change**2)))
@@ -584,7 +600,10 @@ def finish(
     short = tuning.SHORT * change[hessian.hidden]  # eigenvalues that noise hides are smaller than the floor
     missing += lines[:, hessian.hidden] ** 2 @ short**2
     missing += (lines @ step.far) ** 2
-    lost = tuning.LOST / p * (tail.lost(step.clip) / n) ** 2
+    lost = tail.lost(step.clip)
+    seen = float(np.mean(found)) / before.steeper
+    if problem.loss.likelihood and seen < 0.5:
+        lost = max(lost, math.sqrt(tail.beyond * n * p * (1 - max(seen, 0.0))))
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:
         beta[0] += frame.centres[-1]
@@ -592,7 +611,7 @@ def finish(
         beta,
         length**2 * v / n,
         length**2 * (step.part * step.noise) ** 2,
-        length**2 * lost + missing + (lines**2 * blur).sum(axis=1),
+        length**2 * tuning.LOST / (p * directions(p)) * (lost / n) ** 2 + missing + (lines**2 * blur).sum(axis=1),
         length**2 * scale / n,
         (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
         gross,

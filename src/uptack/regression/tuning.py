@@ -28,19 +28,32 @@ RANK = 12.0
 """Over the ε of a draw: the least number of rows beyond a far quantile. One that is drawn alone is far too large with a
 chance of e^-6."""
 
+MOST = 0.1
+"""The largest part of the rows that are beyond a far quantile: with few rows, instead of that number."""
+
 WIDER = 0.05
 """Rows of a matrix are cut to a length, or farther out while the edge of its noise is below this part of its mean
 eigenvalue."""
 
 BALANCE = 0.6
-"""Normal equations: what the largest residual weighs beside the largest predictors."""
+"""Normal equations: what the largest residual weighs beside the largest predictors. About 1/√3 makes the noise of the
+Hessian times the step least. With 1 "10% dummy" has 2.6 times the error at n = 3,500."""
 
-NEARER = 4.0
-"""Rows beyond the near quantile of lengths, over those beyond the far one."""
+NEARER, STEEP = 4.0, 0.8
+"""Rows beyond the near quantile of lengths, over those beyond the far one; and how much of the far one the near one is
+at most: both are drawn on levels that are 4% apart."""
 
-HILL, LOST = 0.5, 2.0
+FAR = 3.0
+"""How long the part of a gradient may be that the weight of a row far out leaves out, in clips. The other part is at
+most 1 - 1/3 of a clip then, to leave room. With n = 3,500 slopes of "bend" are covered in 94% of the runs, and without
+it in 23%; with room of 3/4 of a clip in 89%. The error of "2% dummy" at n = 20,000 becomes 2.1 in place of 1.8."""
+
+HILL, LOST, AGREE = 0.5, 3.0, 4.0
 """The largest index of a tail that is assumed, that of a law with a variance; and over p, the part of the square of
-what clipping loses, if all clipped rows agree, that a variance allows for."""
+what clipping loses, if all clipped rows agree, that a variance allows for. With 2 "no logit" is covered in 89% of the
+runs at n = 3,500, with 3 in 92%. All may agree with up to the third number of coefficients. With more, rows lie in many
+directions, and that over p of it counts: with √p/2 in place of p/4 the clip of "normal, p = 20" is so wide that its
+error is 7% larger."""
 
 HIDDEN, SHARE, SHORT = 1.25, 0.1, 3.0
 """In edges of the noise, whose largest eigenvalue may be larger: smaller eigenvalues of a Hessian are hidden. A

@@ -561,8 +561,8 @@ def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags]:
 
 
 def noise_part(values: Floats, noise: float) -> float:
-    """The part of the variance of numbers that is noise, up to 0.9."""
-    return min(0.9, noise * noise / max(float(np.var(values)), 1e-300))
+    """The part of the variance of numbers that is noise, up to `NOISE`."""
+    return min(tuning.NOISE, noise * noise / max(float(np.var(values)), 1e-300))
 
 
 def finish(

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from uptack.papers import R_H
 from uptack.regression import hampel_regression, shortcut_regression
-from uptack.regression.hampel_fit import minimise, normalised
+from uptack.regression.hampel_fit import minimise, normalise
 
 Floats = NDArray[np.float64]
 Fit = Callable[[Floats, Floats], Floats | None]
@@ -52,7 +52,7 @@ def _design(x: Floats) -> Floats:
 
 
 def _limit(x: Floats, y: Floats) -> Floats:
-    return minimise(*normalised(_design(x), y)).beta
+    return minimise(*normalise(_design(x), y)).beta
 
 
 def _least_squares(x: Floats, y: Floats) -> Floats:

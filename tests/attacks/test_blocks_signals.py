@@ -93,7 +93,7 @@ def test_a_fresh_interpreter_that_is_stopped_is_replaced(monkeypatch):
 def test_a_keeper_that_says_nothing_is_given_up(monkeypatch):
     """Also where the system does not say that it is stopped."""
     monkeypatch.setattr(process_isolation, "confine", lambda: False)
-    monkeypatch.setattr(process_isolation, "_stopped", lambda pid: False)
+    monkeypatch.setattr(process_isolation, "_is_stopped", lambda pid: False)
     for name, seconds in (("GRACE", 0.5), ("PATIENCE", 0.5)):
         monkeypatch.setattr(process_isolation, name, seconds)
 

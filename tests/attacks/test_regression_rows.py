@@ -10,8 +10,8 @@ from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.noise import SeededEntropy
 from uptack.papers.dwork_lei_regression import R_H, R_S
 from uptack.reach.hampel_certificate import Hyperplanes
-from uptack.regression.hampel import around, cells
-from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.hampel import bounding_box, cells
+from uptack.regression.hampel_fit import minimiser, normalise
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -21,17 +21,17 @@ def test_a_row_becomes_the_same_beside_any_others(name, order):
     x = np.asarray(x, order=order)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        u, v = normalised(x, y)
+        u, v = normalise(x, y)
         assert (np.sqrt((u**2).sum(axis=1)) <= 1 + 2.0**-50).all()
         for value in VALUES:
             other, response = x.copy(), y.copy()
             other[5], response[5] = value, value
-            u_other, v_other = normalised(other, response)
+            u_other, v_other = normalise(other, response)
             kept = np.arange(64) != 5
             assert (u_other[kept] == u[kept]).all()
             assert (v_other[kept] == v[kept]).all()
         for part in (slice(0, 1), slice(3, 10), slice(None, None, 3), slice(None, None, -1)):
-            u_part, v_part = normalised(x[part], y[part])
+            u_part, v_part = normalise(x[part], y[part])
             assert (u_part == u[part]).all()
             assert (v_part == v[part]).all()
 
@@ -41,18 +41,18 @@ def test_a_row_becomes_the_same_beside_any_others(name, order):
 def test_one_row_moves_the_certificate_by_at_most_two_rows(p, name):
     x, y = TABLES[name](60)
     x = np.column_stack([np.ones(60), x])[:, :p]
-    u, v = normalised(x, y)
+    u, v = normalise(x, y)
     family = cells(minimiser(u, v), np.full(p, 0.7), 2)
     if not family:
         return
-    box = around(family)
+    box = bounding_box(family)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         before = [Hyperplanes(u, v, box).certificate(cell) for cell in family]
         for value in VALUES:
             other, response = x.copy(), y.copy()
             other[5, -1], response[5] = value, -value
-            planes = Hyperplanes(*normalised(other, response), box)
+            planes = Hyperplanes(*normalise(other, response), box)
             after = [planes.certificate(cell) for cell in family]
             assert np.abs(np.subtract(before, after)).max() <= 2 + 2.0**-11
 

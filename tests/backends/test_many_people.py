@@ -14,7 +14,7 @@ import pytest
 from tests.answers import categories
 from tests.helpers import people_column
 from uptack import ADD_REMOVE, SeededEntropy, histogram
-from uptack.densities.fourier import DensityBox, counted
+from uptack.densities.fourier import DensityBox, count_cells
 from uptack.densities.kernel_density import Bins
 from uptack.reach import interquantile_range
 from uptack.reach.interquantile_range import PeopleRange
@@ -166,7 +166,7 @@ def in_memory(one):
         [PeopleRange(column, (20, 55), 6).interval(k) for k in range(7)],
         ([Fraction(int(each), one) for each in ends.below(values)], Fraction(ends.outside(-1.0, 1.0), one)),
         [Fraction(int(each), one) for each in Bins.of(table["y"][:, None], np.ones(1), column.rows.weights).counts],
-        [Fraction(int(each), one) for each in counted(Columns([column]), DensityBox((-1.0,), (1.0,)))[1]],
+        [Fraction(int(each), one) for each in count_cells(Columns([column]), DensityBox((-1.0,), (1.0,)))[1]],
     )
 
 

@@ -16,8 +16,8 @@ from uptack.papers.dwork_lei_regression import Q_2
 from uptack.privacy import loss
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression.hampel import LONGER, STEPS, RowTest, cells
-from uptack.regression.hampel import around as box_around
-from uptack.regression.hampel_fit import minimise, minimiser, normalised, vertex
+from uptack.regression.hampel import bounding_box as box_around
+from uptack.regression.hampel_fit import minimise, minimiser, normalise, vertex
 
 NEAR = 1e-9
 """More than 3.1·2^-36 rows for each row of these tables."""
@@ -67,10 +67,10 @@ def sample(rng, n, p, kind):
         x[: n // 2], y[: n // 2] = x[0], y[0]
     if kind == "outliers":
         y[: n // 5] = 1e6
-    return normalised(x, y)
+    return normalise(x, y)
 
 
-def around(rng, beta, kind):
+def bounding_box(rng, beta, kind):
     """A cell that holds β, with sides on the grid of the ties if there are ties."""
     low, high = rng.uniform(0.2, 2, beta.size), rng.uniform(0.2, 2, beta.size)
     if kind == "ties":
@@ -87,7 +87,7 @@ def test_the_certificate_is_at_most_the_exhaustive_answer(p, n, times, kind):
     rng, values = np.random.default_rng(7 * n + p), []
     for _ in range(times):
         u, y = sample(rng, n, p, kind)
-        cell = around(rng, minimise(u, y).beta, kind)
+        cell = bounding_box(rng, minimise(u, y).beta, kind)
         found, exact = certificate(u, y, cell), brute_force(u, y, cell)
         assert found <= exact + NEAR
         values.append((found, exact))
@@ -103,7 +103,7 @@ def test_for_one_coefficient_it_is_exact(kind):
     rng = np.random.default_rng(3)
     for _ in range(20):
         u, y = sample(rng, 15, 1, kind)
-        cell = around(rng, minimise(u, y).beta, kind)
+        cell = bounding_box(rng, minimise(u, y).beta, kind)
         assert certificate(u, y, cell) == pytest.approx(brute_force(u, y, cell), abs=NEAR)
 
 
@@ -157,7 +157,7 @@ def test_the_vertex_is_a_minimiser_on_every_table(kind, p):
     rng = np.random.default_rng(p)
     for _ in range(10 if p < 3 else 6):
         n = int(rng.integers(0, 9 if p < 3 else 7))
-        u, y = normalised(*HOSTILE[kind](rng, rng.normal(size=(n, p)), rng.normal(size=n)))
+        u, y = normalise(*HOSTILE[kind](rng, rng.normal(size=(n, p)), rng.normal(size=n)))
         least = exact_least(u, y)
         assert exact_objective(u, y, minimiser(u, y)) == least
         assert exact_objective(u, y, vertex(u, y)) == least  # from any rows
@@ -176,7 +176,7 @@ def test_a_cell_certified_for_more_than_delta_holds_the_neighbours_fits(kind, p)
         other_x, other_y = x.copy(), y.copy()
         other_x[-1], other_y[-1] = rng.normal(size=p), rng.choice([1e9, -1e9, 0.0])
         widths = np.full(p, rng.choice([0.5, 4.0, 64.0, 1e4]))
-        tables = [normalised(x, y), normalised(other_x, other_y)]
+        tables = [normalise(x, y), normalise(other_x, other_y)]
         fits = [minimiser(*t) for t in tables]
         families = [[*cells(fit, widths, 2)] for fit in fits]
         a = [certificates(*t, family) for t, family in zip(tables, families, strict=True)]
@@ -255,7 +255,7 @@ def hostile(rng, p, kind, most):
     x, y = through(rng, cell, n, kind)
     inner = rng.normal(size=(2 * n + 8, p))
     y = np.r_[y, (inner * (cell.centre + rng.uniform(-0.2, 0.2, p) * cell.half)).sum(axis=1)]
-    return cell, *normalised(np.vstack([x, inner]), y)
+    return cell, *normalise(np.vstack([x, inner]), y)
 
 
 def margins(rng, cell):
@@ -325,7 +325,7 @@ def test_in_space_the_certificate_is_below_phi_everywhere(kind):
 @pytest.mark.parametrize("kind", THROUGH)
 @pytest.mark.parametrize(("p", "times", "most"), [(1, 8, 30), (2, 10, 30), (3, 3, 8)])
 def test_a_row_moves_what_is_computed_by_at_most_one(p, times, most, kind):
-    """Also where each table has another box `around`; and the order of rows and that box move it by nothing at all."""
+    """Also where each table has another box around; and the order of rows and that box move it by nothing at all."""
     rng, moved = np.random.default_rng(7), 0.0
     for _ in range(times):
         cell, u, y = hostile(rng, p, kind, most)
@@ -346,9 +346,7 @@ def test_what_a_row_adds_does_not_depend_on_the_rows_beside_it(p):
     rng = np.random.default_rng(p)
     cell = GridCell(np.full(p, 0.25), np.full(p, 1.0))
     x = rng.normal(size=(700, p))
-    u, y = normalised(
-        np.vstack([x, np.repeat(x[:100], 3, axis=0)]), np.r_[x, np.repeat(x[:100], 3, axis=0)].sum(axis=1)
-    )
+    u, y = normalise(np.vstack([x, np.repeat(x[:100], 3, axis=0)]), np.r_[x, np.repeat(x[:100], 3, axis=0)].sum(axis=1))
     order = rng.permutation(y.size)
     rows = float(y.size) / 4
     one, two = Hyperplanes(u, y, cell), Hyperplanes(u[order], y[order], cell)
@@ -363,7 +361,7 @@ def test_rows_have_weights_of_at_most_one():
     rng = np.random.default_rng(2)
     for p in (1, 2, 3, 4):
         x = np.vstack([rng.normal(size=(500, p)), rng.integers(-3, 4, (200, p)), 10.0 ** rng.integers(-9, 9, (300, p))])
-        u, y = normalised(x, np.zeros(len(x)))
+        u, y = normalise(x, np.zeros(len(x)))
         everywhere = GridCell(np.full(p, -1.0), np.full(p, 1.0))
         w = Hyperplanes(u, y, everywhere)._weights
         assert len(w) == u.any(axis=1).sum()
@@ -389,7 +387,7 @@ def tables(draw):
 
 
 def of(rows, cell):
-    return certificate(*normalised(rows[:, :-1], rows[:, -1]), cell)
+    return certificate(*normalise(rows[:, :-1], rows[:, -1]), cell)
 
 
 @settings(max_examples=60, deadline=None)
@@ -406,7 +404,7 @@ def test_a_row_moves_the_certificate_by_at_most_one_and_a_replaced_one_by_two(ca
 @given(tables(), st.floats(0.001, 12))
 def test_holds_is_the_certificate_and_no_more_work_than_needed(case, rows):
     table, _, cell = case
-    u, y = normalised(table[:, :-1], table[:, -1])
+    u, y = normalise(table[:, :-1], table[:, -1])
     value = certificate(u, y, cell)
     assert Hyperplanes(u, y, cell).holds(cell, rows) == (value >= rows)
     assert Hyperplanes(u, y, cell).holds(cell, value)
@@ -431,7 +429,7 @@ def test_no_minimiser_leaves_before_so_many_rows_have_changed(p):
     tried, left = 0, 0
     for _ in range(8):
         u, y = sample(rng, 14, p, "normal")
-        cell = around(rng, minimise(u, y).beta, "normal")
+        cell = bounding_box(rng, minimise(u, y).beta, "normal")
         value = certificate(u, y, cell)
         for _ in range(8):
             out = rng.uniform(cell.low, cell.high)
@@ -471,7 +469,7 @@ def test_the_test_is_private(width):
     a, fits = {}, {}
     for table in itertools.combinations_with_replacement(range(len(ROWS)), SIZE):
         rows = np.array([ROWS[i] for i in table])
-        u, y = normalised(rows[:, :2], rows[:, 2])
+        u, y = normalise(rows[:, :2], rows[:, 2])
         fits[table] = minimiser(u, y)
         a[table] = steps(u, y, fits[table], widths)
     pairs, exposed = set(), set()
@@ -519,7 +517,7 @@ def worst(rows, width, size=5, epsilon=Fraction(1, 2), delta=Fraction(1, 20)):
     chance, fits = {}, {}
     for chosen in itertools.combinations_with_replacement(range(len(LINE)), size):
         table = np.array([LINE[i] for i in chosen])
-        u, y = normalised(table[:, :1], table[:, 1])
+        u, y = normalise(table[:, :1], table[:, 1])
         fits[chosen] = minimiser(u, y)
         chance[chosen] = float(test.noise.exact_tail(threshold - steps(u, y, fits[chosen], np.array([width]))))
     most, scale = 0.0, width * (1 + float(LONGER)) / float(epsilon)

@@ -14,7 +14,7 @@ from uptack.noise import IntegerLaplace
 from uptack.ranks import pair_counts
 from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum, tail
 from uptack.ranks.pair_counts import concordance, exceedance, net_counts, smaller_before, square_sum
-from uptack.ranks.rank_tests import broken_ties, tail_of
+from uptack.ranks.rank_tests import noisy_p_value, ranks_without_ties
 from uptack.ranks.superiority import weight
 from uptack.reach.group_difference import Difference, PairwiseShift
 from uptack.reach.l_statistics import quantile_rank
@@ -343,7 +343,7 @@ def falls_below(law, chances, scale, unit, side):
     for k in range(-span, span + 1):
         weight_of = noise.pmf(k)
         for value, chance in chances.items():
-            p = tail_of(side, law, value + k, float(scale), unit)
+            p = noisy_p_value(side, law, value + k, float(scale), unit)
             for level in LEVELS:
                 below[level] += weight_of * chance * (p <= level)
     return below
@@ -386,7 +386,7 @@ def test_null_laws_by_both_ways():
 
 
 def test_ties_are_broken_at_random():
-    first = [broken_ties([np.zeros(2), np.zeros(1)], ut.SeededEntropy(i))[1][0] for i in range(300)]
+    first = [ranks_without_ties([np.zeros(2), np.zeros(1)], ut.SeededEntropy(i))[1][0] for i in range(300)]
     counts = np.bincount(np.array(first, int), minlength=4)[1:]
     assert counts.sum() == 300
     assert counts.min() > 50  # 100 each, a deviation of 8 standard deviations

@@ -18,7 +18,7 @@ from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression import hampel_regression
 from uptack.regression.block_assignment import finite, seat_rows
 from uptack.regression.hampel import RUNGS, SCALES, cells, vertex_noise
-from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalised
+from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalise
 
 E1 = {"epsilon": 1, "delta": 1e-6}
 
@@ -65,7 +65,7 @@ def test_the_fit_is_a_minimiser(kind):
     for _ in range(12):
         n, p = rng.integers(1, 60), rng.integers(1, 5)
         x = rng.normal(size=(n, p))
-        u, y = normalised(*KINDS[kind](rng, x, x.sum(axis=1) + rng.standard_cauchy(n)))
+        u, y = normalise(*KINDS[kind](rng, x, x.sum(axis=1) + rng.standard_cauchy(n)))
         fit = minimise(u, y)
         assert fit.gap <= GAP / 10
         assert objective(u, y, fit.beta) <= least(u, y) * (1 + 1e-7) + 1e-6
@@ -74,13 +74,13 @@ def test_the_fit_is_a_minimiser(kind):
 
 def test_the_exact_fit_of_many_rows_is_where_the_floats_say():
     x, y = data(50_000, 3, outliers=0.1)
-    u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
+    u, z = normalise(np.column_stack([np.ones(len(y)), x]), y)
     assert np.allclose(np.array(minimiser(u, z), dtype=float), minimise(u, z).beta, atol=1e-9)
 
 
 def test_the_fit_of_many_rows():
     x, y = data(50_000, 3, outliers=0.1)
-    u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
+    u, z = normalise(np.column_stack([np.ones(len(y)), x]), y)
     fit = minimise(u, z)
     assert fit.gap < 1e-6
     for move in np.vstack([np.eye(3), -np.eye(3)]):
@@ -89,7 +89,7 @@ def test_the_fit_of_many_rows():
 
 def test_extreme_numbers_fit_all_the_same():
     x = np.array([[1e308, -1e308], [1e-308, 0], [1, 1], [0, 0], [3, 1]])
-    u, y = normalised(x, np.array([1e308, 1e308, 1.0, 7.0, 2.0]))
+    u, y = normalise(x, np.array([1e308, 1e308, 1.0, 7.0, 2.0]))
     assert np.isfinite(u).all()
     assert np.isfinite(y).all()
     assert np.allclose((u**2).sum(axis=1), [1, 1, 1, 0, 1])
@@ -139,7 +139,7 @@ def test_the_noise_is_that_of_the_k_norm_mechanism():
 def test_the_certificate_is_sharp_on_many_rows():
     """φ at a point of the boundary, by its definition, is never below it, and somewhere hardly above."""
     x, y = data(3000, 2)
-    u, z = normalised(np.column_stack([np.ones(len(y)), x]), y)
+    u, z = normalise(np.column_stack([np.ones(len(y)), x]), y)
     beta = minimise(u, z).beta
     cell = GridCell(*(np.round(np.array([beta - 0.15, beta + np.array([0.1, 0.2])]) * 2**20) / 2**20))
     value = Hyperplanes(u, z, cell).certificate(cell)

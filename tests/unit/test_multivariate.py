@@ -15,7 +15,7 @@ from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.multivariate import private_sums as levels
 from uptack.multivariate import row_sums as steps
 from uptack.multivariate import standardise
-from uptack.multivariate.entrance import estimate_frame, sized
+from uptack.multivariate.entrance import estimate_frame, read_size
 from uptack.multivariate.private_sums import LENGTH, TwoVectors, bounded, noisy_moments, noisy_total
 from uptack.multivariate.row_sums import BATCH, Squares, Vectors, lengths, products
 from uptack.multivariate.scatter import normal_size
@@ -287,7 +287,7 @@ def test_one_row_changes_one_pair():
 def frame_of(table, **told):
     account = Account.open("frame", 4, entropy=SeededEntropy(2), **told)
     data = sampled(table)
-    size = sized(data, "drop", account)
+    size = read_size(data, "drop", account)
     return estimate_frame(data, size, (), size.account.split(Fraction(1, 2), Fraction(1, 2)))
 
 

@@ -11,7 +11,7 @@ from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
 from uptack.regression.block_assignment import finite
 from uptack.regression.block_fits import fit_blocks
-from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.hampel_fit import minimiser, normalise
 from uptack.regression.shortcut import Coordinates
 
 FRAME = Frame((0, 1), np.array([4.0, 0.5]), np.array([-3.0, 7.0]))
@@ -115,7 +115,7 @@ def test_a_block_of_hampel_is_the_exact_minimiser(p):
     rng = np.random.default_rng(p)
     x, y = rng.normal(size=(21, p)), rng.normal(size=21)
     x[:3] *= 1e4
-    u, v = normalised(x, y)
+    u, v = normalise(x, y)
     (found,) = fit_blocks(u, v, np.arange(21)[None], "lad")
     assert found == pytest.approx([float(b) for b in minimiser(u, v)], abs=1e-6)
 

@@ -31,7 +31,7 @@ from uptack.discrete.count_noise import SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.mechanisms import laplace
 from uptack.multivariate.private_sums import LENGTH, bounded
-from uptack.multivariate.row_sums import equal
+from uptack.multivariate.row_sums import equal_pairs
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
 from uptack.reach.l_statistics import spread_ranks
@@ -104,7 +104,7 @@ def _blocks_by_n(n: int, blocks: int, entropy: Any) -> Any:
 
 def _pairs_by_n(n: int, slots: int, most: int, entropy: Any) -> Any:
     """Pairs of all n rows, so that one row more deals all of them anew."""
-    places = equal(n, most, entropy)
+    places = equal_pairs(n, most, entropy)
     return np.arange(places.shape[1]), places
 
 

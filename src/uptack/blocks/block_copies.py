@@ -63,7 +63,7 @@ def number_of_rows(data: Any) -> int:
 def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> list[Parcel]:
     """Functions that build the blocks. `shipped` ones hold no other rows, and can be sent to another interpreter."""
     if library(data) == "polars":
-        return [_unpolarised(data, rows) for rows in blocks]
+        return [_polars_parcel(data, rows) for rows in blocks]
     made = [partial(fresh, data, rows) for rows in blocks]
     return [_ready(parcel) for parcel in made] if shipped else list(made)
 
@@ -90,7 +90,7 @@ def fresh(data: Any, rows: Indices) -> Any:
     if isinstance(data, list | tuple):
         return [own(data[i]) for i in rows.tolist()]
     if library(data) == "pandas":
-        return _framed(data, rows) if hasattr(data, "columns") else _series(data.iloc[rows])
+        return _copy_frame(data, rows) if hasattr(data, "columns") else _series(data.iloc[rows])
     return _array((data if isinstance(data, np.ma.MaskedArray) else np.asarray(data))[rows])
 
 
@@ -118,7 +118,7 @@ def _array(block: NDArray[Any]) -> NDArray[Any]:
             values[mask] = np.zeros((), values.dtype)
         return np.ma.MaskedArray(_array(values), mask=mask)
     if block.dtype.names is not None:
-        return _structured(block)
+        return _copy_records(block)
     out: NDArray[Any]
     if block.dtype.kind == "O":
         out = np.empty(block.shape, object)
@@ -131,7 +131,7 @@ def _array(block: NDArray[Any]) -> NDArray[Any]:
     return np.array(block, order="C", subok=False)
 
 
-def _structured(block: NDArray[Any]) -> NDArray[Any]:
+def _copy_records(block: NDArray[Any]) -> NDArray[Any]:
     parts = {name: _array(block[name]) for name in block.dtype.names or ()}
     kinds = [(name, part.dtype, part.shape[block.ndim :]) for name, part in parts.items()]
     out = np.empty(block.shape, np.dtype(kinds))
@@ -143,7 +143,7 @@ def _structured(block: NDArray[Any]) -> NDArray[Any]:
 # -------------------------------------------------------------------------------------------------------------- pandas
 
 
-def _framed(data: Any, rows: Indices) -> Any:
+def _copy_frame(data: Any, rows: Indices) -> Any:
     pd: Any = import_module("pandas")
 
     columns = [_series(data.iloc[:, i].iloc[rows]) for i in range(data.shape[1])]
@@ -231,16 +231,16 @@ def _time(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- polars
 
 
-def _unpolarised(data: Any, rows: Indices) -> Parcel:
+def _polars_parcel(data: Any, rows: Indices) -> Parcel:
     try:
         part, frame = data[rows], hasattr(data, "columns")
-        return partial(_polarised, [_listed(one) for one in (part.get_columns() if frame else [part])], frame)
+        return partial(_build_polars, [_polars_column(one) for one in (part.get_columns() if frame else [part])], frame)
     except BaseException:  # a row's own methods
         interrupts.check()
         return _nothing
 
 
-def _polarised(columns: list[tuple[str, list[Any], Any, Any]], frame: bool) -> Any:
+def _build_polars(columns: list[tuple[str, list[Any], Any, Any]], frame: bool) -> Any:
     """A frame or column from lists: nothing else is known of its rows, nor how others were sorted or stored."""
     pl: Any = import_module("polars")
 
@@ -251,7 +251,7 @@ def _polarised(columns: list[tuple[str, list[Any], Any, Any]], frame: bool) -> A
     return pl.DataFrame(built) if frame else built[0]
 
 
-def _listed(column: Any) -> tuple[str, list[Any], Any, Any]:
+def _polars_column(column: Any) -> tuple[str, list[Any], Any, Any]:
     """Its name, its values as a list, the type of these, and that of the column."""
     kind = _without_categories(column.dtype)
     plain = column if kind == column.dtype else column.cast(kind)

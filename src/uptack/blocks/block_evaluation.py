@@ -75,14 +75,14 @@ def encode_answer(value: Any) -> bytes:
     """
     if isinstance(value, np.ndarray):
         return VECTOR + value.astype("<f8").tobytes()
-    return TEXT + json.dumps(_written(value)).encode()
+    return TEXT + json.dumps(_encode(value)).encode()
 
 
 def decode_answer(answer: bytes) -> Any:
     """The value again."""
     if answer[:1] == VECTOR:
         return np.frombuffer(answer[1:], "<f8").astype(np.float64)
-    return _read(json.loads(answer[1:]))
+    return _decode(json.loads(answer[1:]))
 
 
 def _moment(value: dt.datetime) -> list[Any]:
@@ -112,8 +112,11 @@ FORMS: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     float: (lambda value: (float(value) + 0.0).hex(), float.fromhex),
     str: (str.__str__, str),
     bytes: (lambda value: bytes(value).hex(), bytes.fromhex),
-    tuple: (lambda value: [*map(_written, value)], lambda parts: tuple(map(_read, parts))),
-    frozenset: (lambda value: sorted(map(_written, value), key=json.dumps), lambda parts: frozenset(map(_read, parts))),
+    tuple: (lambda value: [*map(_encode, value)], lambda parts: tuple(map(_decode, parts))),
+    frozenset: (
+        lambda value: sorted(map(_encode, value), key=json.dumps),
+        lambda parts: frozenset(map(_decode, parts)),
+    ),
     Decimal: (_decimal, Decimal),
     Fraction: (
         lambda value: [hex(value.numerator), hex(value.denominator)],
@@ -128,7 +131,7 @@ FORMS: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 READERS = {kind.__name__: read for kind, (_, read) in FORMS.items()}
 
 
-def _written(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if value is None:
         return None
     if isinstance(value, np.generic):
@@ -139,7 +142,7 @@ def _written(value: Any) -> Any:
     raise TypeError("not a plain value")
 
 
-def _read(written: Any) -> Any:
+def _decode(written: Any) -> Any:
     return None if written is None else READERS[written[0]](written[1])
 
 

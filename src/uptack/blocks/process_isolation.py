@@ -76,10 +76,10 @@ class Sealed(NamedTuple):
 
     def open(self) -> Job:
         """The job."""
-        return Job(pickle.loads(self.run), partial(_loaded, self.load))
+        return Job(pickle.loads(self.run), partial(_load, self.load))
 
 
-def _loaded(load: bytes) -> Any:
+def _load(load: bytes) -> Any:
     return pickle.loads(load)()
 
 
@@ -95,9 +95,9 @@ def apart(
     [b'a row', None, None, b'a rowa row']
     """
     if not FORKS:
-        yield from _one_by_one(_sealed(jobs), workers, timeout)
+        yield from _one_by_one(_seal(jobs), workers, timeout)
         return
-    split = _spawned if fresh else _forked
+    split = _spawn_keeper if fresh else _fork_keeper
     sent = 0
     for answer in split(jobs, workers, timeout):
         yield answer
@@ -113,7 +113,7 @@ def apart(
 # ------------------------------------------------------------------------------------------- where the answers are read
 
 
-def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
+def _fork_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
     """Answers while the keeper lives."""
     pools = sys.modules.get("threadpoolctl")  # which keeps OpenMP from waiting for threads that a fork leaves behind
     limits = pools.ThreadpoolController() if pools else None
@@ -136,11 +136,11 @@ def _forked(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes
         dismiss(pid)
 
 
-def _spawned(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
+def _spawn_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
     """The same with a fresh interpreter."""
     context = multiprocessing.get_context("spawn")
     reading, writing = context.Pipe(duplex=False)
-    process = context.Process(target=keep_sealed, args=(writing, _sealed(jobs), workers, timeout, os.getpid()))
+    process = context.Process(target=keep_sealed, args=(writing, _seal(jobs), workers, timeout, os.getpid()))
     process.start()
     writing.close()
     loaded, answers = False, Answers(reading.fileno(), process.pid or 0, timeout)
@@ -187,18 +187,18 @@ def _one_by_one(jobs: Sequence[Sealed], workers: int, timeout: float) -> Iterato
         yield from pool.map(run, jobs)
 
 
-def _sealed(jobs: Sequence[Job]) -> list[Sealed]:
+def _seal(jobs: Sequence[Job]) -> list[Sealed]:
     """Jobs for another interpreter; cloudpickle, where it is there, also packs lambdas and what a notebook defines."""
     dumps: Callable[[Any], bytes] = pickle.dumps
     if importlib.util.find_spec("cloudpickle"):
         dumps = importlib.import_module("cloudpickle").dumps
-    runs = {id(job.run): _dumped(job.run, dumps) for job in jobs}
+    runs = {id(job.run): _dump(job.run, dumps) for job in jobs}
     if not all(runs.values()):
         raise _unloadable()
-    return [Sealed(runs[id(job.run)], _dumped(job.load, pickle.dumps)) for job in jobs]
+    return [Sealed(runs[id(job.run)], _dump(job.load, pickle.dumps)) for job in jobs]
 
 
-def _dumped(what: Any, dumps: Callable[[Any], bytes]) -> bytes:
+def _dump(what: Any, dumps: Callable[[Any], bytes]) -> bytes:
     """Packed, or nothing: what can't be loaded is no answer."""
     try:
         return dumps(what)
@@ -246,11 +246,11 @@ class Answers:
         with selectors.DefaultSelector() as selector:
             selector.register(self.fd, selectors.EVENT_READ)
             while not selector.select(LOOK):
-                if time.monotonic() >= deadline or _stopped(self.keeper):
+                if time.monotonic() >= deadline or _is_stopped(self.keeper):
                     raise EOFError
 
 
-def _stopped(pid: int) -> bool:
+def _is_stopped(pid: int) -> bool:
     """Whether a child is stopped. Its end is left for others to see."""
     try:
         return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
@@ -261,11 +261,11 @@ def _stopped(pid: int) -> bool:
 def dismiss(pid: int) -> None:
     """End a keeper: it ends its workers if it can. One that does not is killed, and its workers with it on Linux."""
     with contextlib.suppress(OSError):
-        if not _stopped(pid):
+        if not _is_stopped(pid):
             os.kill(pid, signal.SIGTERM)
             deadline = time.monotonic() + PATIENCE
             pause = 0.0005
-            while time.monotonic() < deadline and not _stopped(pid):
+            while time.monotonic() < deadline and not _is_stopped(pid):
                 if os.waitpid(pid, os.WNOHANG)[0]:
                     return
                 time.sleep(pause)
@@ -274,7 +274,7 @@ def dismiss(pid: int) -> None:
         os.waitpid(pid, 0)
 
 
-def _framed(answer: bytes | None) -> bytes:
+def _frame(answer: bytes | None) -> bytes:
     if answer is None or len(answer) > LIMIT:
         return HEADER.pack(-1)
     return HEADER.pack(len(answer)) + answer
@@ -312,7 +312,7 @@ def keep(
             limits.limit(limits=1)
         signal.signal(signal.SIGTERM, _stop)
         for answer in _answers(load(), out, workers, timeout):
-            _write(out, _framed(answer))
+            _write(out, _frame(answer))
     finally:
         leave(0)
 
@@ -322,7 +322,7 @@ def keep_sealed(writing: Any, jobs: Sequence[Sealed], workers: int, timeout: flo
 
     def load() -> list[Job]:
         opened = [job.open() for job in jobs]
-        _write(writing.fileno(), _framed(READY))
+        _write(writing.fileno(), _frame(READY))
         return opened
 
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -453,6 +453,6 @@ def _work(job: Job, out: int, private: list[int], keeper: int) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         confine()
-        _write(out, _framed(job.answer()))
+        _write(out, _frame(job.answer()))
     finally:
         leave(0)

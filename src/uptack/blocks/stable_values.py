@@ -147,14 +147,14 @@ def stable_value(
         lambda entropy: random_blocks(scheme.rows, scheme.blocks, entropy, substitute=relation.size_is_public)
     )
     results = evaluate(analysts, data, assigned, accept, fixed, **options)
-    found, _ = released_mode(
+    found, _ = release_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
     )
     assert found.loss is not None
     return replace(found, mechanism=f"{NAME} by {scheme.blocks} blocks", loss=loss.Partition(found.loss))
 
 
-def released_mode(
+def release_mode(
     results: Sequence[Any], moves: int, *, epsilon: Rational, delta: Rational, adjacency: Adjacency, entropy: Entropy
 ) -> tuple[Release[Any] | NoReply, Winner]:
     """The most frequent result by A_dist, where a person moves so many; and the winner itself, which is not private."""

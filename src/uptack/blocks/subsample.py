@@ -23,7 +23,7 @@ from uptack import checks, statistics
 from uptack.account import Account, Outcome
 from uptack.blocks.block_evaluation import EvaluationOptions, Functions, accepting, evaluate, functions
 from uptack.blocks.partition import check_times, random_blocks, units
-from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, released_mode
+from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, release_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import laplace
@@ -138,7 +138,7 @@ def subsample_aggregate(
         lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
     )
     results = evaluate(analysts, data, assigned, accept, fixed, **options)
-    return _priced(_aggregated(task, results if kind == "outcome" else np.array(results)), task, relation)
+    return _price(_aggregate(task, results if kind == "outcome" else np.array(results)), task, relation)
 
 
 def _task(
@@ -187,7 +187,7 @@ def _unfit(task: Task, fallback: Any) -> Advice | None:
         return Advice(other=f"at least {needed:,} blocks") if task.blocks < needed else None
     if callable(task.aggregate) or task.aggregate == "mode":
         return None
-    trial = _aggregated(replace(task, entropy=SystemEntropy()), np.array([fallback] * task.blocks))  # nobody's data
+    trial = _aggregate(replace(task, entropy=SystemEntropy()), np.array([fallback] * task.blocks))  # nobody's data
     # a ⊥ that depends on results does not count: results of data may be more spread out
     return _of_blocks(trial.advice) if isinstance(trial, NoReply) and trial.loss is None else None
 
@@ -197,7 +197,7 @@ def _of_blocks(advice: Advice) -> Advice:
     return Advice(epsilon=advice.epsilon, other=f"at least {advice.n:,} blocks")
 
 
-def _aggregated(task: Task, results: Any) -> Release[Any] | NoReply:
+def _aggregate(task: Task, results: Any) -> Release[Any] | NoReply:
     """The aggregate, with a guarantee about replaced results."""
     if callable(task.aggregate):
         found = task.aggregate(results)
@@ -232,7 +232,7 @@ def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:
     """The most frequent outcome, and how frequent it is."""
     part = task.epsilon * (1 - SHARE)
     if task.candidates is None:
-        found, top = released_mode(
+        found, top = release_mode(
             results, task.moves, epsilon=part, delta=task.delta, adjacency=task.results, entropy=task.entropy
         )
         counts = {top.value: top.votes}
@@ -253,7 +253,7 @@ def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:
     return replace(found, value=Vote(found.value, share), privacy=cost(tree, task.results), loss=tree, noise=noise)
 
 
-def _priced(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> Release[Any] | NoReply:
+def _price(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> Release[Any] | NoReply:
     """The result with what it costs a person; an aggregate of the user's own must keep to ε and δ."""
     assert isinstance(found.privacy, Privacy)
     if found.loss is None:

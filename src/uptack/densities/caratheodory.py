@@ -179,7 +179,7 @@ def moments(coefficients: Sequence[acb]) -> list[acb]:
             ctx.cap = cap
 
 
-def _stretched(body: MomentBody | Body, scale: Fraction, us: Sequence[arb]) -> list[arb]:
+def _stretch(body: MomentBody | Body, scale: Fraction, us: Sequence[arb]) -> list[arb]:
     """r·u with the density proportional to e^(-gauge/scale)."""
     radius = ball(scale) * gamma(us[: body.dimension + 1])
     return [radius * v for v in body.point(us[body.dimension + 1 :])]
@@ -278,7 +278,7 @@ class CaratheodoryNoise(MomentNoise):
         one = body.dimension + 1 + body.uniforms
 
         def noise(us: Sequence[arb]) -> list[arb]:
-            added, removed = _stretched(body, self.scale, us[:one]), _stretched(body, self.scale, us[one:])
+            added, removed = _stretch(body, self.scale, us[:one]), _stretch(body, self.scale, us[one:])
             return [a - b for a, b in zip(added, removed, strict=True)]
 
         return _pairs(nearest_integers(noise, 2 * one, entropy))
@@ -322,7 +322,7 @@ class BallNoise(MomentNoise):
         """The integers nearest to the noise."""
         body = L2Ball(2 * self.count)
         take = body.dimension + 1 + body.uniforms
-        return _pairs(nearest_integers(lambda us: _stretched(body, self.scale, us), take, entropy))
+        return _pairs(nearest_integers(lambda us: _stretch(body, self.scale, us), take, entropy))
 
     def gauge(self, move: Floats) -> float:
         """Its length."""

@@ -31,13 +31,13 @@ def coordinates(x: Any) -> Columns:
 def read(columns: Columns, question: Question) -> Columns:
     """The columns as floats without NaN. If there are several, a row that lacks a value is dropped from all."""
     if len(columns) > 1 and question.missing is not None:
-        fill = partial(_filled, missing=question.missing)
+        fill = partial(_fill, missing=question.missing)
         x, y = columns.table.design(RowDesign(len(columns) - 1, [one.name for one in columns], fill))
         columns = Columns([*x, y])
     return Columns(column(one, question, floats=True)[0] for one in columns)
 
 
-def _filled(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
+def _fill(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
     gone = np.isnan(lines)
     if missing == "drop":
         return list(np.where(gone.any(axis=0), np.nan, lines))

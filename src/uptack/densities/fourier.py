@@ -84,7 +84,7 @@ class DensityBox:
     high: tuple[float, ...]
 
 
-def counted(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
+def count_cells(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     """The cells that rows are in, and how many, or how many units of people, are in each."""
     low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
     if len(columns) == 1 and not columns[0].unit.weighted:
@@ -254,10 +254,10 @@ def fourier_density(
     plan = _plan(noise, len(given), question, box is None, wanted)
     columns = read(given, question)
     n, question = public_size(columns[0].count(), question)
-    return question.account.close(_released(columns, n, box, plan, wanted, question))
+    return question.account.close(_estimate(columns, n, box, plan, wanted, question))
 
 
-def _released(
+def _estimate(
     columns: Columns, n: int, box: DensityBox | None, plan: _FourierPlan, wanted: int | None, question: Question
 ) -> Outcome[FourierDensity]:
     """The noisy sums over the number of rows, turned from the edges of the cells to their centres."""
@@ -274,7 +274,7 @@ def _released(
         box = found
     degree, n = wanted or _best_degree(plan, n), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
-    sums = moment_sums(*counted(columns, box), frequencies, columns[0].unit.most)
+    sums = moment_sums(*count_cells(columns, box), frequencies, columns[0].unit.most)
     noisy = question.account.draw(NoisyMoments(loss.Pure(plan.epsilon), noise), sums)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2

@@ -62,17 +62,17 @@ class Bins:
         if middles.shape[1] == 1 and units is None:
             found, counts = np.unique(middles[:, 0], return_counts=True)
             return Bins(np.asfortranarray(found[:, None]), counts.astype(np.int64))
-        return Bins._merged(middles, np.ones(len(middles), np.int64) if units is None else roomy(units))
+        return Bins._merge(middles, np.ones(len(middles), np.int64) if units is None else roomy(units))
 
     @staticmethod
-    def _merged(middles: Floats, counts: NDArray[np.int64]) -> Bins:
+    def _merge(middles: Floats, counts: NDArray[np.int64]) -> Bins:
         order = np.lexsort(middles.T[::-1])
         middles, counts = middles[order], counts[order]
         first = np.flatnonzero(np.append(True, (middles[1:] != middles[:-1]).any(axis=1))[: len(middles)])
         return Bins(np.asfortranarray(middles[first]), np.add.reduceat(counts, first) if first.size else counts)
 
     def __add__(self, other: Bins) -> Bins:
-        return Bins._merged(np.vstack([self.middles, other.middles]), np.append(self.counts, other.counts))
+        return Bins._merge(np.vstack([self.middles, other.middles]), np.append(self.counts, other.counts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def kde(
     wanted = None if points is None else check_points("points", points, len(columns))
     if wanted is not None and len(wanted) > most_points:
         raise InvalidArgument("points", f"at most most_points of them, {most_points:,}", f"{len(wanted):,}")
-    return question.account.close(_released(read(columns, question), question, given, wanted, most_points))
+    return question.account.close(_estimate(read(columns, question), question, given, wanted, most_points))
 
 
 def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
@@ -165,7 +165,7 @@ def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
     return widths
 
 
-def _released(
+def _estimate(
     columns: Columns, question: Question, bandwidths: tuple[float, ...] | None, wanted: Floats | None, most_points: int
 ) -> Outcome[FunctionRelease]:
     n, question = public_size(columns[0].count(), question)
@@ -235,11 +235,11 @@ def _bins(columns: Columns, bandwidths: tuple[float, ...]) -> Bins:
     """Bins of all rows; of one column batch by batch, wherever it is kept."""
     steps = np.array(bandwidths) / FINENESS[len(columns)]
     if len(columns) == 1 and not columns[0].unit.weighted:
-        bins: Bins = columns[0].sum(partial(_binned, steps=steps))[0]
+        bins: Bins = columns[0].sum(partial(_bin_rows, steps=steps))[0]
         return bins
     rows, units = features(columns)
     return Bins.of(rows, steps, units)
 
 
-def _binned(batch: Floats, steps: Floats) -> list[Bins]:
+def _bin_rows(batch: Floats, steps: Floats) -> list[Bins]:
     return [Bins.of(batch.reshape(-1, 1), steps)]

@@ -70,14 +70,14 @@ class DensityCurve(TabularValue):
     def at(self, points: ArrayLike) -> Any:
         """The density at a point, or at many."""
         x = checks.numbers("points", points)
-        return _shaped(np.interp(x, self.points, self.values, left=0, right=0))
+        return _number_or_array(np.interp(x, self.points, self.values, left=0, right=0))
 
     def cdf(self, points: ArrayLike) -> Any:
         """The mass up to a point, or up to many."""
         x = np.clip(checks.numbers("points", points), self.low, self.high)
         left = np.clip(np.searchsorted(self.points, x, side="right") - 1, 0, self.points.size - 2)
         part = (x - self.points[left]) * (self.values[left] + self.at(x)) / 2
-        return _shaped(np.minimum(self._masses()[left] + part, 1.0))
+        return _number_or_array(np.minimum(self._masses()[left] + part, 1.0))
 
     def quantile(self, p: ArrayLike) -> Any:
         """The least point up to which the mass is p, or so for many."""
@@ -91,7 +91,7 @@ class DensityCurve(TabularValue):
         # the root t of start·t + slope·t²/2 = missing, in the form that does not cancel
         root = start + np.sqrt(np.maximum(start**2 + 2 * slope * missing, 0))
         step = np.divide(2 * missing, root, out=np.zeros_like(root), where=root > 0)
-        return _shaped(self.points[left] + np.minimum(step, width))
+        return _number_or_array(self.points[left] + np.minimum(step, width))
 
     def sample(self, n: int, entropy: Entropy | None = None) -> Floats:
         """So many synthetic values with this density.
@@ -186,14 +186,16 @@ class FourierDensity(ReleasedValue):
         for k, c in zip(self.frequencies, self.coefficients, strict=True):
             values += 2 * (c * np.exp(-2j * np.pi * (share @ k))).real
         one = x.ndim == (0 if self.dimension == 1 else 1)
-        return _shaped(values[0] if one else values) / float(self.sides.prod())
+        return _number_or_array(values[0] if one else values) / float(self.sides.prod())
 
     def at(self, points: ArrayLike) -> Any:
         """The density at points: the series where it is above 0, scaled to a mass of 1."""
         values, x = np.maximum(self.series(points), 0), np.asarray(points, np.float64)
         low, high = (np.array(end) if self.dimension > 1 else end[0] for end in (self.low, self.high))
         inside = (low <= x) & (x <= high)
-        return _shaped(np.where(inside.all(axis=-1) if self.dimension > 1 else inside, values, 0) / self._mass())
+        return _number_or_array(
+            np.where(inside.all(axis=-1) if self.dimension > 1 else inside, values, 0) / self._mass()
+        )
 
     @property
     def curve(self) -> DensityCurve:
@@ -256,7 +258,7 @@ class FourierDensity(ReleasedValue):
         return float(np.maximum(self._on_grid(), 0).mean())
 
 
-def _shaped(values: Any) -> Any:
+def _number_or_array(values: Any) -> Any:
     """A float for a number, an array for an array."""
     return float(values) if np.ndim(values) == 0 else values
 

@@ -131,8 +131,8 @@ class FunctionRelease:
         values, start = self._values(new), self._answers.size
         try:
             self._factor.extend(new)
-            self._secret = self._whitened(self._secret[:start], values)
-            noisy = NoisyCoordinates(self._noise.loss, self._noise, self._drawn)
+            self._secret = self._whiten(self._secret[:start], values)
+            noisy = NoisyCoordinates(self._noise.loss, self._noise, self._draw_ahead)
             moved = self._account.draw(noisy, self._secret[start:])
             self._settle(new, np.append(self._coordinates[:start], moved))
         finally:
@@ -143,7 +143,7 @@ class FunctionRelease:
             why = "this is a copy in a forked process, which would draw noise for the same directions again"
             raise UptackError(f"{why}; save it in the process that made it")
 
-    def _drawn(self, size: int) -> Integers:
+    def _draw_ahead(self, size: int) -> Integers:
         """Independent noise, drawn in advance: hundreds of exact draws are as fast as one."""
         if self._ahead.size < size:
             self._ahead = self._account.toss(lambda entropy: self._noise.law.draw(max(size, AHEAD), entropy))
@@ -172,7 +172,7 @@ class FunctionRelease:
             raise InvalidArgument("f", "a function of points (k, d) with k values", got)
         return np.clip(np.nan_to_num(values), -self._bound, self._bound)
 
-    def _whitened(self, known: Floats, values: Floats) -> Floats:
+    def _whiten(self, known: Floats, values: Floats) -> Floats:
         """The coordinates by forward substitution, from those known on."""
         w = np.append(known, np.empty(values.size))
         for i, value in enumerate(values.tolist(), start=known.size):
@@ -258,7 +258,7 @@ class FunctionRelease:
         """
         with self._lock:
             if not resumable:
-                return os.replace(_prepared(Path(path), self._content(resumable)), path)
+                return os.replace(_write_beside(Path(path), self._content(resumable)), path)
             if self._f is None:
                 raise UptackError(
                     "this release holds no function and can't answer new points; save it without resumable=True"
@@ -268,7 +268,7 @@ class FunctionRelease:
                     "a density estimate can't be resumed; evaluate all points first, or save it without resumable=True"
                 )
             self._check_process()
-            new = _prepared(Path(path), self._content(resumable))
+            new = _write_beside(Path(path), self._content(resumable))
             self._forget()  # before the file is there: an interrupt in between leaves one right at most
             os.replace(new, path)
 
@@ -309,7 +309,7 @@ class FunctionRelease:
         release.private = meta["private"] and (f is None or account.entropy.private)
         release._settle(where, content["coordinates"])
         if f is not None and factor.size:
-            release._secret = release._whitened(np.empty(0), release._values(where))
+            release._secret = release._whiten(np.empty(0), release._values(where))
         return release
 
     def __reduce__(self) -> NoReturn:
@@ -330,7 +330,7 @@ class FunctionRelease:
 # ---------------------------------------------------------------------------------------------------------------- files
 
 
-def _prepared(path: Path, content: dict[str, Any]) -> Path:
+def _write_beside(path: Path, content: dict[str, Any]) -> Path:
     """A new file beside this one with all that it is to hold, ready to take its place at once or not at all."""
     new = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     with new.open("wb") as file:
@@ -364,7 +364,7 @@ def _take(path: Path) -> dict[str, Any]:
     claimed = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     os.rename(path, claimed)
     content = _read(claimed)
-    os.replace(_prepared(path, {name: part for name, part in content.items() if name != "rows"}), path)
+    os.replace(_write_beside(path, {name: part for name, part in content.items() if name != "rows"}), path)
     os.remove(claimed)
     _check_right(path, content)  # what was read first may have been taken in between
     return content

@@ -124,7 +124,7 @@ class Features:
         return len(self._x), 2 * len(self._omega)
 
     def __iter__(self) -> Iterator[Floats]:
-        return iter(self._all) if self.shape[0] * self.shape[1] <= MOST_ENTRIES else self._made()
+        return iter(self._all) if self.shape[0] * self.shape[1] <= MOST_ENTRIES else self._compute()
 
     def times(self, w: Floats) -> Floats:
         """w·φ of every row."""
@@ -146,12 +146,12 @@ class Features:
             total += root.T @ root
         return total
 
-    def _made(self) -> Iterator[Floats]:
+    def _compute(self) -> Iterator[Floats]:
         return (features(self._x[i : i + BLOCK], self._omega) for i in range(0, len(self._x), BLOCK))
 
     @cached_property
     def _all(self) -> list[Floats]:
-        return list(self._made())
+        return list(self._compute())
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,7 +116,7 @@ class Sized:
         return None if self.account.adjacency.size_is_public else max(self.rows // 2, 1)
 
 
-def sized(rows: Sample, missing: str, account: Account) -> Sized:
+def read_size(rows: Sample, missing: str, account: Account) -> Sized:
     """The number of rows, bought where rows are added and removed, and the account with what is left."""
     if account.adjacency.size_is_public:
         return Sized(rows.size, missing == "error", account)

@@ -32,9 +32,9 @@ most a rank, as one row does.
 
 **Theorem.** Whatever the order of a scan is, and however it depends on the rows: pairs of *rows* have a law that does
 not depend on what rows hold. One row that is replaced, added or removed changes one pair at most. *Proof.* Where the
-number of rows is public, every ordered choice of so many places is equally likely (`equal`), and the order of a scan
-maps places to rows one to one. So every choice of pairs of rows is equally likely. Let the same pairs act on two tables
-that differ in one row: the row is in one of them at most. Else every row gets a number of its own (`chosen`), all
+number of rows is public, every ordered choice of so many places is equally likely (`equal_pairs`), and the order of a
+scan maps places to rows one to one. So every choice of pairs of rows is equally likely. Let the same pairs act on two tables
+that differ in one row: the row is in one of them at most. Else every row gets a number of its own (`choose_slots`), all
 independent and of one law. So let rows that are in both tables have the same numbers. A slot's pair are the two rows
 with the least numbers in it, none where that is a tie with a third row: it depends on the rows of the slot and on their
 numbers, not on their order. A row is in one slot. ∎ (The first two rows of a slot *in the order of a scan* would not
@@ -193,7 +193,7 @@ class Sample:
 
     def sums(self, step: Step) -> list[Whole]:
         """The sums of what a step returns, over all batches of the rows that have all their values."""
-        totals = self.rows.sum(partial(summed, step, self.width))
+        totals = self.rows.sum(partial(sum_rows, step, self.width))
         unit = self.rows.unit
         return [total * Fraction(1, unit.most) for total in totals] if unit.weighted else totals
 
@@ -205,19 +205,19 @@ class Sample:
         two rows of a slot are a pair. The rows of all pairs are gathered in one scan.
         """
         if slots is None:
-            sides = account.toss(lambda entropy: equal(self.size, most, entropy))
-            rows = self._picked(np.arange(sides.shape[1]), sides, "all")
+            sides = account.toss(lambda entropy: equal_pairs(self.size, most, entropy))
+            rows = self._pick(np.arange(sides.shape[1]), sides, "all")
         else:
-            places = account.toss(lambda entropy: chosen(self.count(), slots, most, entropy))
-            rows = self._picked(*places, "complete")
-        return added(step(rows[:, 0, batch], rows[:, 1, batch]) for batch in batches(rows.shape[2]))
+            places = account.toss(lambda entropy: choose_slots(self.count(), slots, most, entropy))
+            rows = self._pick(*places, "complete")
+        return add_up(step(rows[:, 0, batch], rows[:, 1, batch]) for batch in batches(rows.shape[2]))
 
-    def _picked(self, numbers: Integers, sides: Integers, of: Of) -> Floats:
+    def _pick(self, numbers: Integers, sides: Integers, of: Of) -> Floats:
         """The rows of all pairs in which both places have a complete one: columns, sides, pairs."""
         places = sides.reshape(-1)
         if places.size == 0:
             return np.empty((self.width, 2, 0))
-        key = partial(hashed, np.concatenate([2 * numbers, 2 * numbers + 1]))
+        key = partial(hash_rows, np.concatenate([2 * numbers, 2 * numbers + 1]))
         found, values = self.rows.pick(places, key, of)
         rows, there = np.empty((self.width, places.size)), np.zeros(places.size, bool)
         rows[:, found], there[found] = values[: self.width], True
@@ -232,7 +232,7 @@ class Sample:
 # -------------------------------------------------------------------------------------------------------------- pairs
 
 
-def equal(n: int, most: int, entropy: Entropy) -> Integers:
+def equal_pairs(n: int, most: int, entropy: Entropy) -> Integers:
     """So many pairs of n places, n/2 of them or `most`, each with the same chance. Two lines."""
     pairs = min(n // 2, most)
     if pairs == 0:
@@ -251,7 +251,7 @@ def _distinct(n: int, size: int, entropy: Entropy) -> Integers:
     return found[:size]
 
 
-def chosen(n: int, slots: int, most: int, entropy: Entropy) -> tuple[Integers, Integers]:
+def choose_slots(n: int, slots: int, most: int, entropy: Entropy) -> tuple[Integers, Integers]:
     """The pairs of the first `most` slots, for n rows that each choose one of them all: which slots, and two lines.
 
     A number below slots·2^b is a slot, and b bits that say who is first there.
@@ -277,15 +277,15 @@ def _least_two(numbers: Integers, places: Integers, bits: int) -> tuple[Integers
     return slot[kept], places[order[np.array([kept, kept + 1])]]
 
 
-def hashed(numbers: Integers, slots: Integers, rows: Floats) -> NDArray[np.uint64]:
+def hash_rows(numbers: Integers, slots: Integers, rows: Floats) -> NDArray[np.uint64]:
     """A fixed function of the number of a slot and the values of a row that looks random. -0.0 is 0.0."""
-    found = mixed(numbers[slots].astype(np.uint64))
+    found = mix_bits(numbers[slots].astype(np.uint64))
     for column in rows:
-        found = mixed(found ^ (column + 0.0).view(np.uint64))
+        found = mix_bits(found ^ (column + 0.0).view(np.uint64))
     return found
 
 
-def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def mix_bits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The finaliser of SplitMix64 (Steele, Lea and Flood 2014)."""
     x = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -301,15 +301,15 @@ def batches(size: int) -> Iterator[slice]:
     return (slice(start, start + BATCH) for start in range(0, max(size, 1), BATCH))
 
 
-def summed(step: Step, width: int, rows: Floats, weights: Weights = None) -> list[Whole]:
+def sum_rows(step: Step, width: int, rows: Floats, weights: Weights = None) -> list[Whole]:
     """Σ contribution of the first columns, or Σ units·contribution. Rows with equal units are next to each other."""
     cuts = batches(rows.shape[1])
     if weights is None:
-        return added([terms.total() for terms in step(rows[:width, cut])] for cut in cuts)
-    return added([terms.weighed(weights[cut]) for terms in step(rows[:width, cut])] for cut in cuts)
+        return add_up([terms.total() for terms in step(rows[:width, cut])] for cut in cuts)
+    return add_up([terms.weighed(weights[cut]) for terms in step(rows[:width, cut])] for cut in cuts)
 
 
-def added(parts: Iterable[Sequence[Whole]]) -> list[Whole]:
+def add_up(parts: Iterable[Sequence[Whole]]) -> list[Whole]:
     """The sums of integers, as arbitrary-precision integers."""
     totals: list[Whole] = []
     for part in parts:

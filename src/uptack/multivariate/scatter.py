@@ -44,8 +44,8 @@ from uptack.multivariate.entrance import (
     complete_rows,
     estimate_frame,
     read_columns,
+    read_size,
     rows_for_scales,
-    sized,
 )
 from uptack.multivariate.private_sums import LENGTH, bounded, moved, noisy_moments
 from uptack.multivariate.row_sums import Sample, Squares, Step, products
@@ -222,12 +222,12 @@ def scatter(
     if account.adjacency.size_is_public and rounds_for(columns.table.size, len(columns), account) == 0:
         return account.close(Outcome.refusal(HOW, rows_advised(len(columns), account)))
     account.begin()
-    made = account.close(_found(complete_rows(columns, how), how, account))
+    made = account.close(_estimate(complete_rows(columns, how), how, account))
     return replace(made, value=made.value.named(*names)) if names and isinstance(made, Release) else made
 
 
-def _found(rows: Sample, missing: str, account: Account) -> Outcome[Scatter]:
-    size = sized(rows, missing, account)
+def _estimate(rows: Sample, missing: str, account: Account) -> Outcome[Scatter]:
+    size = read_size(rows, missing, account)
     rounds = rounds_for(size.rows, rows.width, size.account)
     if rounds == 0:
         return Outcome.refusal(HOW, rows_advised(rows.width, account))
@@ -235,11 +235,11 @@ def _found(rows: Sample, missing: str, account: Account) -> Outcome[Scatter]:
     frame = estimate_frame(rows, size, (), (for_scales, for_centres))
     if len(frame.kept) < 2:
         return Outcome.refusal(HOW, Advice(other="columns that vary"))
-    return _shaped(rows, frame, size, rounds, for_signs)
+    return _estimate_shape(rows, frame, size, rounds, for_signs)
 
 
-def _shaped(rows: Sample, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
-    shape = whitened(rows, frame, size.n, rounds, account)
+def _estimate_shape(rows: Sample, frame: Frame, size: Sized, rounds: int, account: Account) -> Outcome[Scatter]:
+    shape = whiten(rows, frame, size.n, rounds, account)
     if shape.edge > 2 * USELESS:
         return Outcome.refusal(HOW, rows_advised(rows.width, account))
     centre, matrix = location_and_scatter(shape, frame, rows.width)
@@ -322,7 +322,7 @@ def noise_edge(dimension: int, rows: float, account: Account, epsilon: float) ->
     return edge(dimension) * dimension * moved(account) / (rows * epsilon)
 
 
-def floored(matrix: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+def floor_spectrum(matrix: Floats, least: float) -> tuple[Floats, Floats, Floats]:
     """Eigenvalues drawn to their mean, by the part of their variance that is noise (Ledoit and Wolf 2004), and brought
     to at least the edge of their noise; the vectors; and the eigenvalues as they were.
     """
@@ -338,9 +338,7 @@ def _gentle(values: Floats, gentle: float, least: float) -> Floats:
     return np.asarray(np.where(values <= 1.2 * least, np.minimum(values, held), held), np.float64)
 
 
-def whitened(
-    rows: Sample, frame: Frame, n: float | None, rounds: int, account: Account, *, gentle: float = 1.0
-) -> Shape:
+def whiten(rows: Sample, frame: Frame, n: float | None, rounds: int, account: Account, *, gentle: float = 1.0) -> Shape:
     """Up to so many rounds, each with an equal part of the account; fewer where all eigenvalues are above `gentle`.
 
     n is the number of rows where it is public, and else what the trace says.
@@ -354,13 +352,13 @@ def whitened(
             found = noisy_moments(total, part)
             size = max(float(np.trace(found)), 1.0) if n is None else n
             least = noise_edge(d, size, account, float(part.epsilon))
-            values, vectors, raw = floored(found * d / size, least)
-            full = _rounder(coordinates, values**power, vectors)
-            coordinates = _rounder(coordinates, _gentle(values, gentle, least) ** power, vectors)
+            values, vectors, raw = floor_spectrum(found * d / size, least)
+            full = _rounder_coordinates(coordinates, values**power, vectors)
+            coordinates = _rounder_coordinates(coordinates, _gentle(values, gentle, least) ** power, vectors)
             if done == rounds or raw[0] > max(gentle, least):
                 break
     if n is None and frame.leading:
-        counted(size, d, part)
+        record_count(size, d, part)
     return Shape(coordinates, full, done, raw, least)
 
 
@@ -369,7 +367,7 @@ def directions(frame: Frame, coordinates: Floats) -> Step:
     return lambda batch: [Squares(bounded(products(coordinates, frame.standardised(batch))))]
 
 
-def counted(trace: float, dimension: int, part: Account) -> None:
+def record_count(trace: float, dimension: int, part: Account) -> None:
     """The number of complete rows, which the trace of a released matrix tells: it comes with the answer.
 
     With an intercept every row has a direction u, of length (Λ - d)/Λ but for the rounding of its entries, which moves
@@ -379,7 +377,7 @@ def counted(trace: float, dimension: int, part: Account) -> None:
     part.keep_size(rows, TraceNoise(dimension, float(moved(part) / part.epsilon)))
 
 
-def _rounder(coordinates: Floats, values: Floats, vectors: Floats) -> Floats:
+def _rounder_coordinates(coordinates: Floats, values: Floats, vectors: Floats) -> Floats:
     """L⁻¹·A for LLᵀ with these eigenvalues."""
     matrix = (vectors * values) @ vectors.T
     return np.tril(np.linalg.solve(np.linalg.cholesky((matrix + matrix.T) / 2), coordinates))

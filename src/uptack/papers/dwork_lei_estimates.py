@@ -62,11 +62,11 @@ def S(
     >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
     Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
-    x, level, account = prepared("S", D, n, eps, delta, entropy)
+    x, level, account = read_arguments("S", D, n, eps, delta, entropy)
     if advice := unfit(x.size, level, tests=2):
         return account.close(Found.refusal(HOW, advice))
     found = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, account)
-    return _closed(account, found, level, x.size, dwork_lei.log_width)
+    return _close(account, found, level, x.size, dwork_lei.log_width)
 
 
 @release(page="papers")
@@ -82,9 +82,9 @@ def Scale(x: Any, eps: Rational, delta: Rational, *, entropy: Entropy | None = N
     Release(..., Scale by Dwork and Lei's grids, ε = 2.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     half = checks.inside_unit("delta", delta) / 2
-    data, level, account = prepared("Scale", x, None, eps, half, entropy, argument="x")
+    data, level, account = read_arguments("Scale", x, None, eps, half, entropy, argument="x")
     found = spread(data, quartiles(data.size), math.log(2), level, account)
-    return _closed(account, found, level, data.size, lambda m: math.log(2))
+    return _close(account, found, level, data.size, lambda m: math.log(2))
 
 
 @release(data=("D",), page="papers")
@@ -115,17 +115,17 @@ def M(
     given = None if s is None else checks.nonnegative("s", s)
     if given is not None and given > dwork_lei.MOST:
         raise InvalidArgument("s", "at most 1e300", checks.describe(s))
-    x, level, account = prepared("M", D, n, eps, delta, entropy)
+    x, level, account = read_arguments("M", D, n, eps, delta, entropy)
     if advice := unfit(n, level, tests=4 if given is None else 2):
         return account.close(Found.refusal(HOW, advice))
     width = float(given or 0)
     if given is None:
         found = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
         if found is None:
-            return _closed(account, found, level, n, dwork_lei.log_width)
+            return _close(account, found, level, n, dwork_lei.log_width)
         width = found.value
     answer = noisy_median(x, width, level, account)
-    return _closed(account, answer, level, n, lambda m: float(m ** (-1 / 3)))
+    return _close(account, answer, level, n, lambda m: float(m ** (-1 / 3)))
 
 
 @release(data=("D",), page="papers")
@@ -159,7 +159,7 @@ def TM(
     trim = checks.inside_unit("alpha", alpha)
     fix = "Only with delta given it may be None."
     power = None if kappa is None and delta is not None else checks.inside_unit("kappa", kappa, fix)
-    x, level, account = prepared("TM", D, n, eps, delta, entropy)
+    x, level, account = read_arguments("TM", D, n, eps, delta, entropy)
     lo = math.ceil(n * trim / 2)
     hi, N = n - lo, n - 2 * lo - 1
     rows = Advice(n=math.ceil(4 / (1 - trim))) if N < 1 else None
@@ -167,7 +167,7 @@ def TM(
         return account.close(Found.refusal(HOW, advice))
     found = spread(x, (lo, hi), dwork_lei.log_width(n), level, account)
     if found is None:
-        return _closed(account, found, level, n, dwork_lei.log_width)
+        return _close(account, found, level, n, dwork_lei.log_width)
     if power is None:  # the factor that S's answer is raised by, and the chance that it is too small all the same
         factor, failure = dwork_lei.safe_factor(found.noise, level.delta), level.delta
     else:
@@ -181,7 +181,7 @@ def TM(
     return account.close(Found(value, HOW, noise))
 
 
-def prepared(
+def read_arguments(
     name: str,
     D: Any,
     n: int | None,
@@ -225,7 +225,7 @@ def noisy_median(x: Floats, width: float, level: Level, account: Account) -> Tes
     return account.draw(mechanism, lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)))
 
 
-def _closed(
+def _close(
     account: Account, outcome: TestedValue | None, level: Level, n: int, width: Callable[[int], float]
 ) -> Release[float] | NoReply:
     """The outcome as a result.

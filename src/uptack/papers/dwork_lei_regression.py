@@ -59,7 +59,7 @@ def R_S(
     >>> R_S(X, X @ [1, 2], 1, delta=1e-6, entropy=SeededEntropy(1)).privacy
     Privacy(epsilon=8.0, delta=8e-06)
     """
-    data, level, account = _prepared("R_S", D_x, D_y, eps, delta, entropy)
+    data, level, account = _read_arguments("R_S", D_x, D_y, eps, delta, entropy)
     m, p = data.n // data.p, data.p
     if advice := unfit(m, level, tests=4 * p):
         return account.close(Found.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
@@ -98,7 +98,7 @@ def R_H(
     >>> R_H(X, X @ [1, 2], 1, delta=1e-6, entropy=SeededEntropy(1)).privacy
     Privacy(epsilon=8.0, delta=8e-06)
     """
-    data, level, account = _prepared("R_H", D_x, D_y, eps, delta, entropy)
+    data, level, account = _read_arguments("R_H", D_x, D_y, eps, delta, entropy)
     p, m = data.p, data.n // data.p
     if data.n > LARGEST:
         raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
@@ -210,7 +210,7 @@ def _corners(u: Floats, y: Floats, cell: GridCell) -> Floats:
     return np.concatenate(points)
 
 
-def _prepared(
+def _read_arguments(
     name: str, D_x: Any, D_y: Any, eps: Rational, delta: Rational | None, entropy: Entropy | None
 ) -> tuple[BlockedDesign, Level, Account]:
     """The table, what each stage spends, and the account that it is written into."""

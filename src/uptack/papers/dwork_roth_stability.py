@@ -16,7 +16,7 @@ from uptack import checks
 from uptack.account import Account
 from uptack.blocks.block_copies import Indices, number_of_rows
 from uptack.blocks.block_evaluation import EvaluationOptions, Functions, accepting, attempt, evaluate, functions
-from uptack.blocks.stable_values import lead_needed, released_mode
+from uptack.blocks.stable_values import lead_needed, release_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.stability import median_distance, mode_distance, outcome, release_if_stable, winner
@@ -80,7 +80,7 @@ def _value_and_distance(
         must = "'mode' or 'median' without a distance, or a function with one"
         raise InvalidArgument("g", must, checks.describe(g))
     if g == "mode":
-        rows = [_counted(row) for row in x]
+        rows = [_countable(row) for row in x]
         return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
     data = np.sort(np.nan_to_num(column_field("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
@@ -91,7 +91,7 @@ def _steps(result: Any) -> int:
     return operator.index(result)
 
 
-def _counted(row: Any) -> Any:
+def _countable(row: Any) -> Any:
     """A row as an outcome; one that can't be counted is a missing value."""
     try:
         return outcome(row)
@@ -186,7 +186,7 @@ def A_samp(
         return NoReply(scheme.privacy, "A_samp", tree, again, bits.private)
     results = evaluate(analysts, data, parts, accept, fixed, **options)
     eps, delta = scheme.privacy.exact_epsilon, scheme.privacy.exact_delta
-    reply, _ = released_mode(results, scheme.most, epsilon=eps, delta=delta, adjacency=SUBSTITUTE, entropy=bits)
+    reply, _ = release_mode(results, scheme.most, epsilon=eps, delta=delta, adjacency=SUBSTITUTE, entropy=bits)
     return replace(reply, mechanism="A_samp")
 
 

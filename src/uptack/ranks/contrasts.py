@@ -107,7 +107,9 @@ def read_contrast(
     return Contrast(question, data, (data.sizes[0], data.sizes[1]) if public else None)
 
 
-def _drawn(contrast: Contrast, bears: Callable[[Sizes], int], reach: Callable[[int, Lattice], Reach]) -> Outcome[float]:
+def _draw_shift(
+    contrast: Contrast, bears: Callable[[Sizes], int], reach: Callable[[int, Lattice], Reach]
+) -> Outcome[float]:
     """A shift by one draw. `bears` is κ for groups of such sizes, which one person moves by at most one.
 
     It is largest for groups of equal size.
@@ -139,7 +141,7 @@ def difference(contrast: Contrast, p: Fraction) -> Outcome[float]:
     def reach(steps: int, _: Lattice) -> Reach:
         return Difference(*contrast.groups, ranks(contrast.sizes), steps, contrast.question.rows, contrast.together)
 
-    return _drawn(contrast, bears, reach)
+    return _draw_shift(contrast, bears, reach)
 
 
 END_SHARE = Fraction(3, 8)
@@ -166,7 +168,7 @@ def median_difference(
     >>> median_difference(x, ward, groups=("b", "a"), epsilon=1, entropy=SeededEntropy(5)).value
     7...
     """
-    return _released("median difference", x, labels, groups, HALF, epsilon, interval, options)
+    return _release_difference("median difference", x, labels, groups, HALF, epsilon, interval, options)
 
 
 @two_samples(examples=({**EXAMPLE, "p": 0.25}, {**EXAMPLE, "p": 0.6, "interval": 0.9}), page="median_difference")
@@ -194,10 +196,10 @@ def quantile_difference(
     `interval=0.95` gives three quarters of ε to an interval for the difference of the *population's* quantiles;
     `result.interval(0.95)` returns it. It covers with at least that probability, for any two populations.
     """
-    return _released("quantile difference", x, labels, groups, level("p", p), epsilon, interval, options)
+    return _release_difference("quantile difference", x, labels, groups, level("p", p), epsilon, interval, options)
 
 
-def _released(
+def _release_difference(
     name: str,
     x: Any,
     labels: Any,
@@ -310,7 +312,7 @@ def hodges_lehmann(
             one, other, step(contrast, contrast.sizes) or Fraction(1), steps, lattice.values, lattice.top
         )
 
-    return contrast.question.account.close(_drawn(contrast, bears, reach))
+    return contrast.question.account.close(_draw_shift(contrast, bears, reach))
 
 
 def step(contrast: Contrast, sizes: Sizes) -> Fraction | None:

@@ -258,7 +258,7 @@ def correlation_matrix(
     if len(columns) < 2:
         raise InvalidArgument("x", must, f"{len(columns)} of them")
     names = tuple(column.name for column in columns)
-    return account.close(_measured(complete_rows(columns, missing), names, account, missing == "ignore"))
+    return account.close(_estimate_matrix(complete_rows(columns, missing), names, account, missing == "ignore"))
 
 
 def spread(d: int, secret: bool) -> float:
@@ -267,7 +267,7 @@ def spread(d: int, secret: bool) -> float:
     return MOVES * math.sqrt((p + 1) * (p + 2) / 3)
 
 
-def _measured(rows: Rows, names: tuple[str, ...], account: Account, dropped: bool) -> Outcome[CorrelationMatrix]:
+def _estimate_matrix(rows: Rows, names: tuple[str, ...], account: Account, dropped: bool) -> Outcome[CorrelationMatrix]:
     d, secret = len(names), dropped or not account.adjacency.size_is_public
     least = math.ceil(spread(d, secret) * account.rows / (account.epsilon * LARGEST_NOISE)) + 1
     advice = Advice(n=least, other="fewer columns")

@@ -40,17 +40,17 @@ class RankSum:
 
     def tail(self, t: float, scale: float) -> float:
         """P(X + L ≥ t) for Laplace noise L of this scale, rounded up."""
-        found = self._summed(t, scale) if self.chances is not None else self._inverted(t, scale)
+        found = self._tail_by_sum(t, scale) if self.chances is not None else self._tail_by_inversion(t, scale)
         return min(max(found, 0.0) + SLACK, 1.0)
 
-    def _summed(self, t: float, scale: float) -> float:
+    def _tail_by_sum(self, t: float, scale: float) -> float:
         assert self.chances is not None
         values = 2.0 * np.arange(self.chances.size) - (self.chances.size - 1)
         need = (t - values) / scale
         beyond = np.where(need > 0, np.exp(-np.abs(need)) / 2, 1 - np.exp(-np.abs(need)) / 2)
         return float(self.chances @ beyond)
 
-    def _inverted(self, t: float, scale: float) -> float:
+    def _tail_by_inversion(self, t: float, scale: float) -> float:
         period = 2 * (abs(t) + 40 * self.sd + 40 * scale)
         step, t = 2 * math.pi / period, t - 1
         total = t / 2
@@ -75,7 +75,7 @@ def signed_rank_sum(n: int) -> RankSum:
     """Σ ±r over the ranks 1, ..., n with fair signs. Its polynomial is Π (1 + q^r)/2."""
     sd = math.sqrt(max(n, 1) * (n + 1) * (2 * n + 1) / 6)
     i = np.arange(1, n + 1, dtype=np.float64)
-    direct = _signed(n) if n * n * (n + 1) // 2 <= DIRECT else None
+    direct = _signed_chances(n) if n * n * (n + 1) // 2 <= DIRECT else None
     return RankSum(sd, direct, _ratios(2 * i, i), 12 / sd)  # cos(rθ) = sin(2rθ)/(2·sin(rθ))
 
 
@@ -103,7 +103,7 @@ def _prime_above(n: int) -> int:
     return n
 
 
-def _signed(n: int) -> Floats:
+def _signed_chances(n: int) -> Floats:
     chances = np.zeros(n * (n + 1) // 2 + 1)
     chances[0] = 1.0
     for r in range(1, n + 1):

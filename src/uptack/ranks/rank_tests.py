@@ -64,7 +64,7 @@ class RankTest(TabularValue):
         return [line({"figure": "statistic"}, self.statistic), line({"figure": "p-value"}, self.pvalue)]
 
 
-def broken_ties(values: Sequence[Floats], entropy: Entropy) -> tuple[Floats, ...]:
+def ranks_without_ties(values: Sequence[Floats], entropy: Entropy) -> tuple[Floats, ...]:
     """The ranks of all values together, equal ones in random order. (Two of 2^62 random numbers may be equal too.)
 
     Changing a row does not change how other ties are broken: it is as if each row came with its random number.
@@ -76,7 +76,7 @@ def broken_ties(values: Sequence[Floats], entropy: Entropy) -> tuple[Floats, ...
     return tuple(np.split(ranks, np.cumsum([part.size for part in values])[:-1]))
 
 
-def tail_of(alternative: str, law: RankSum, t: float, scale: float, unit: float) -> float:
+def noisy_p_value(alternative: str, law: RankSum, t: float, scale: float, unit: float) -> float:
     """The p-value of a noisy rank sum t with Laplace noise in multiples of `unit`.
 
     In steps P(L ≥ k) = q^k/(1 + q) is at most that of continuous noise half a step earlier, and rounding a rank sum to
@@ -114,7 +114,7 @@ def mann_whitney(
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("Mann and Whitney's test", epsilon, options)
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
-    pairs, public = noisy_pairs(data, account, options, missing == "ignore", broken_ties)
+    pairs, public = noisy_pairs(data, account, options, missing == "ignore", ranks_without_ties)
     if isinstance(pairs, Advice):
         return account.close(Outcome.refusal(HOW, pairs))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
@@ -129,7 +129,7 @@ def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
     for sizes in candidates:
         unit = pairs.labels.unit(*sizes)
         law = mann_whitney_sum(*sizes)
-        worst = max(worst, tail_of(side, law, pairs.sign / unit, pairs.scale / unit, grid / unit))
+        worst = max(worst, noisy_p_value(side, law, pairs.sign / unit, pairs.scale / unit, grid / unit))
     return min(worst + (SIZES_FAIL if pairs.secret else 0.0), 1.0)
 
 
@@ -161,17 +161,17 @@ def signed_rank(
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("signed-rank test", epsilon, options)
     rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
-    return account.close(_signed(rows, account, side, missing == "ignore" or not account.adjacency.size_is_public))
+    return account.close(_test_signs(rows, account, side, missing == "ignore" or not account.adjacency.size_is_public))
 
 
-def _signed(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[RankTest]:
+def _test_signs(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[RankTest]:
     least = math.ceil(8 * account.rows / account.epsilon)
     advice = Advice(n=least)
     if account.adjacency.size_is_public and rows.size < least:
         return Outcome.refusal(HOW, advice)
     x, *others = rows.in_memory().lines
     values = x - others[0] if others else x
-    (ranks,) = account.toss(lambda entropy: broken_ties([np.abs(values)], entropy))
+    (ranks,) = account.toss(lambda entropy: ranks_without_ties([np.abs(values)], entropy))
     coins = 2 * account.toss(lambda entropy: entropy.integers(2, values.size)) - 1
     total = int((np.where(values == 0, coins, np.sign(values)) * ranks).sum())
     n = values.size
@@ -187,12 +187,12 @@ def _signed(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[Ra
         most = m + size.cutoff(Fraction(SIZES_FAIL)) - 1
         unit, share = (most + 1) / GRID, noisy / GRID / (m / 2)
         scale = float(Fraction(law.scale)) * unit
-        pvalue = tail_of(side, signed_rank_sum(most), noisy * unit, scale, unit) + SIZES_FAIL
+        pvalue = noisy_p_value(side, signed_rank_sum(most), noisy * unit, scale, unit) + SIZES_FAIL
     else:
         law = IntegerLaplace(Fraction(2 * n * account.rows) / account.epsilon)
         noisy = noisy_integer(total, law, account)
         share = noisy / (n * (n + 1) / 2)
-        pvalue = tail_of(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
+        pvalue = noisy_p_value(side, signed_rank_sum(n), noisy, float(Fraction(law.scale)), 0.5)
     value = RankTest(min(max(share, -1.0), 1.0), min(pvalue, 1.0))
     return Outcome(value, HOW, notes=sampling_note(account))
 
@@ -246,14 +246,14 @@ def kruskal_wallis(
     advice = Advice(n=least, other="fewer groups")
     if account.adjacency.size_is_public and data.size < least:
         return account.close(Outcome.refusal(HOW, advice))
-    return account.close(_tested(data, account, law, size, advice))
+    return account.close(_test_groups(data, account, law, size, advice))
 
 
-def _tested(
+def _test_groups(
     data: Samples, account: Account, law: IntegerLaplace, size: IntegerLaplace | None, advice: Advice
 ) -> Outcome[RankTest]:
     """The test, with noise on the sums and, if they are secret, on the sizes."""
-    ranks = account.toss(lambda entropy: broken_ties(data.values, entropy))
+    ranks = account.toss(lambda entropy: ranks_without_ties(data.values, entropy))
     sizes = np.array([part.size for part in ranks])
     total = int(sizes.sum())
     exact = [int(2 * part.sum()) - part.size * (total + 1) for part in ranks]  # Σ s_i = Σ (2r - N - 1)

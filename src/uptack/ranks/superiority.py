@@ -196,7 +196,7 @@ def superiority(
     True
     """
     account, missing = open_account("superiority", epsilon, options)
-    return account.close(_measured(x, labels, groups, account, missing, options, float))
+    return account.close(_estimate_share(x, labels, groups, account, missing, options, float))
 
 
 @two_samples(examples=(EXAMPLE,), page="superiority")
@@ -208,7 +208,7 @@ def rank_biserial(
     **Theorem.** ε-differentially private: it is a function of `superiority`.
     """
     account, missing = open_account("rank-biserial correlation", epsilon, options)
-    return account.close(_measured(x, labels, groups, account, missing, options, from_share))
+    return account.close(_estimate_share(x, labels, groups, account, missing, options, from_share))
 
 
 def from_share(share: float) -> float:
@@ -216,7 +216,7 @@ def from_share(share: float) -> float:
     return 2 * share - 1
 
 
-def _measured(
+def _estimate_share(
     x: Any, labels: Any, groups: Any, account: Account, missing: str, options: Any, seen: Callable[[float], float]
 ) -> Outcome[float]:
     """The share of pairs, or what is made of it."""

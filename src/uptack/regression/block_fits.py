@@ -56,9 +56,9 @@ def vertices(xs: Floats, ys: Floats, counted: Floats, near: Floats) -> Floats:
     weights = np.concatenate([counted, np.full((m, p), SLIGHT)], axis=1)
     moves = np.random.default_rng(0).uniform(-1, 1, y.shape[1])
     shaken = y + SHAKEN * (1 + np.abs(start).max(axis=1, keepdims=True)) * moves
-    basis = _independent(rows, np.abs(y - np.einsum("mij,mj->mi", rows, start)), p)
+    basis = _independent_rows(rows, np.abs(y - np.einsum("mij,mj->mi", rows, start)), p)
     for _ in range(10 + 4 * p):
-        basis = _stepped(rows, shaken, weights, basis)
+        basis = _simplex_step(rows, shaken, weights, basis)
     found = np.einsum("mjk,mk->mj", inverses(_at(rows, basis)), np.take_along_axis(y, basis, axis=1))
     sums = [np.nan_to_num(_sum(rows, y, weights, beta), nan=np.inf) for beta in (found, near)]
     return np.where((sums[0] <= sums[1])[:, None] & np.isfinite(found).all(axis=1, keepdims=True), found, near)
@@ -73,7 +73,7 @@ def _at(rows: Floats, basis: NDArray[np.int64]) -> Floats:
     return np.take_along_axis(rows, basis[..., None], axis=1)
 
 
-def _independent(rows: Floats, away: Floats, p: int) -> NDArray[np.int64]:
+def _independent_rows(rows: Floats, away: Floats, p: int) -> NDArray[np.int64]:
     """In each block the nearest p rows that are independent; those of the coefficients come last."""
     rest, basis = rows.copy(), np.zeros((len(rows), p), dtype=np.int64)
     away = np.where(np.arange(away.shape[1]) < away.shape[1] - p, away, np.finfo(np.float64).max)
@@ -86,7 +86,7 @@ def _independent(rows: Floats, away: Floats, p: int) -> NDArray[np.int64]:
     return basis
 
 
-def _stepped(rows: Floats, y: Floats, weights: Floats, basis: NDArray[np.int64]) -> NDArray[np.int64]:
+def _simplex_step(rows: Floats, y: Floats, weights: Floats, basis: NDArray[np.int64]) -> NDArray[np.int64]:
     """One step in each block: U_B·β = y_B, U_Bᵀ·λ = Σ w_i·s_i·x_i, out with the row of the largest |λ_k| - w_k > 0."""
     inverse, here = inverses(_at(rows, basis)), np.arange(len(basis))
     beta = np.einsum("mjk,mk->mj", inverse, np.take_along_axis(y, basis, axis=1))

@@ -44,7 +44,7 @@ REFUSED = {
 """What is said in place of messages of scikit-learn's and NumPy's that show rows."""
 
 
-def _validated(model: BaseEstimator, *data: Any, **how: Any) -> Any:
+def _validate(model: BaseEstimator, *data: Any, **how: Any) -> Any:
     """Data as scikit-learn checks them, in floats, but for a message that shows a row."""
     try:
         return validate_data(model, *data, dtype=np.float64, **how)
@@ -103,11 +103,11 @@ class PrivateLinearModel(PrivateEstimator):
         checks.choice("on_no_reply", self.on_no_reply, ("raise", "nan"))
         self._check_kinds(X, y)
         if person is not None or self.missing != "error":  # some rows may hold what is not a number
-            x, response = self._floats(X), y
+            x, response = self._read_floats(X), y
         else:
-            x, response = self._checked(X, y)
+            x, response = self._read_arrays(X, y)
         options = {name: value for name, value in self.get_params(deep=False).items() if name not in OWN}
-        self._fit(type(self).function, x, response, person, **options | self._declared(X))
+        self._fit(type(self).function, x, response, person, **options | self._declared_options(X))
         if self.release_:
             self.release_ = self.release_.named(*getattr(self, "feature_names_in_", ()))
         width = x.shape[1] + self.fit_intercept
@@ -119,7 +119,7 @@ class PrivateLinearModel(PrivateEstimator):
         self.intercept_: Any = intercept
         self.coef_ = slopes
 
-    def _declared(self, x: Any) -> dict[str, Any]:
+    def _declared_options(self, x: Any) -> dict[str, Any]:
         """What the types of columns say of them, which is lost where they are made floats."""
         return {}
 
@@ -128,15 +128,15 @@ class PrivateLinearModel(PrivateEstimator):
         frame_columns(x, None)
         check_response(y)
 
-    def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
+    def _read_arrays(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
         """X and y as arrays, whose rows lack nothing."""
-        arrays: tuple[Floats, Any] = _validated(self, x, y, ensure_all_finite=False, **{"y_numeric": True, **how})
+        arrays: tuple[Floats, Any] = _validate(self, x, y, ensure_all_finite=False, **{"y_numeric": True, **how})
         if not np.isfinite(arrays[0]).all():
             fix = "Pass missing='drop': such rows then contribute nothing."
             raise InvalidArgument("X", "free of NaN and infinities", "some", fix)
         return arrays
 
-    def _floats(self, x: Any) -> Floats:
+    def _read_floats(self, x: Any) -> Floats:
         """X as the functions read it: whatever is no number is NaN, row by row."""
         x = np.array(x, object) if isinstance(x, list | tuple) else x  # a list is one column there
         rows = matrix("X", x, "a table of numbers with at least one column")
@@ -149,7 +149,7 @@ class PrivateLinearModel(PrivateEstimator):
     def _predictor(self, x: ArrayLike) -> Floats:
         """X·coef + intercept."""
         check_is_fitted(self)
-        predicted: Floats = _validated(self, x, reset=False) @ np.ravel(self.coef_) + self.intercept_
+        predicted: Floats = _validate(self, x, reset=False) @ np.ravel(self.coef_) + self.intercept_
         return predicted
 
     def __sklearn_tags__(self) -> Any:
@@ -189,7 +189,7 @@ class BySums(PrivateLinearModel):
     binary: Any = None
     delta: float = 0.0
 
-    def _declared(self, x: Any) -> dict[str, Any]:
+    def _declared_options(self, x: Any) -> dict[str, Any]:
         named = frame_columns(x, self.binary)
         return {} if named is None else {"binary": named[1]}
 
@@ -278,8 +278,8 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
     def _check_kinds(self, x: Any, y: Any) -> None:
         frame_columns(x, None)
 
-    def _checked(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
-        return super()._checked(x, y, y_numeric=False)
+    def _read_arrays(self, x: ArrayLike, y: ArrayLike, **how: Any) -> tuple[Floats, Any]:
+        return super()._read_arrays(x, y, y_numeric=False)
 
     def _learn(self, intercept: float, slopes: Floats) -> None:
         self.intercept_, self.coef_ = np.array([intercept]), slopes[None, :]

@@ -10,7 +10,7 @@
 
 Propose-test-release: (ε_test + ε_answer, δ) for one proposal, and a cascade of two costs both tests and one answer.
 
-**The test**: whether a fit stays in its cell of a grid, whatever a few rows become. Rows are what `normalised` makes of
+**The test**: whether a fit stays in its cell of a grid, whatever a few rows become. Rows are what `normalise` makes of
 them, floats u_i and y'_i, each from its own. Let T(D) be a minimiser of Σ|y'_i - u_i·β|, exact: the rational vertex of
 `uptack.regression.hampel_fit`. Let Δ = 2g rows under SUBSTITUTE and g under ADD_REMOVE, for people with up to g rows.
 Take any public family of cells, and let K(C, D) be the integer part of 1024·cert(C, D), cert the *computed* certificate
@@ -57,7 +57,7 @@ from uptack.regression.block_assignment import BlockedDesign, rows_needed
 from uptack.regression.block_fits import fit_blocks
 from uptack.regression.block_medians import draw_ranges, range_room
 from uptack.regression.coefficients import coefficient_names
-from uptack.regression.hampel_fit import minimiser, normalised
+from uptack.regression.hampel_fit import minimiser, normalise
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.table.exact_sum import Floats
@@ -144,7 +144,7 @@ class FittedRows(NamedTuple):
     def of(data: BlockedDesign) -> FittedRows:
         """Those of a table."""
         rows = data.in_memory()
-        u, y = normalised(rows.x, rows.y)
+        u, y = normalise(rows.x, rows.y)
         return FittedRows(u, y, minimiser(u, y))
 
 
@@ -168,7 +168,7 @@ class CellProposal:
         family = self.family(rows.beta)
         if min(needed) <= 0 or not family:
             return min(needed) <= 0
-        planes = Hyperplanes(rows.u, rows.y, around(family))
+        planes = Hyperplanes(rows.u, rows.y, bounding_box(family))
         each = needed if len(needed) > 1 else [needed[0]] * len(family)
         return any(planes.holds(cell, least) for cell, least in zip(family, each, strict=False))
 
@@ -177,7 +177,7 @@ class CellProposal:
         family = self.family(rows.beta)
         if not family:
             return 0
-        planes = Hyperplanes(rows.u, rows.y, around(family))
+        planes = Hyperplanes(rows.u, rows.y, bounding_box(family))
         return max(int(STEPS * planes.certificate(cell)) for cell in family)
 
 
@@ -220,7 +220,7 @@ class CellTest(Mechanism[FittedRows, int | None]):
         return max(prices) if output is not None and self.loss.same_answer else sum(prices)
 
 
-def around(family: Sequence[GridCell]) -> GridCell:
+def bounding_box(family: Sequence[GridCell]) -> GridCell:
     """A box that holds all cells, with a margin on each side."""
     low, high = np.min([c.low for c in family], axis=0), np.max([c.high for c in family], axis=0)
     return GridCell(low - MARGIN * (high - low), high + MARGIN * (high - low))
@@ -292,11 +292,11 @@ def hampel_regression(
     data = BlockedDesign.of(x, y, bool(fit_intercept), kind)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
-    found, labels = _found(data, question), coefficient_names(data.p, bool(fit_intercept), x)
+    found, labels = _estimate(data, question), coefficient_names(data.p, bool(fit_intercept), x)
     return question.account.close(replace(found, labels=labels))
 
 
-def _found(data: BlockedDesign, question: Question) -> Outcome[Floats]:
+def _estimate(data: BlockedDesign, question: Question) -> Outcome[Floats]:
     """The scales of block fits, then the tests and the answer."""
     if data.p > MOST:
         return question.refuse(HOW, SHORTCUT)
@@ -306,7 +306,7 @@ def _found(data: BlockedDesign, question: Question) -> Outcome[Floats]:
     scales = _scales(data, n, question)
     if scales is None:
         return question.refuse(HOW, Advice(n=_least_rows(data.p, question)))
-    return _tested(data, n, scales, question)
+    return _test_and_answer(data, n, scales, question)
 
 
 def _scales(data: BlockedDesign, n: int, question: Question) -> Floats | None:
@@ -330,12 +330,14 @@ def least_squares_in_blocks(data: BlockedDesign, n: int, blocks: int, account: A
     return np.vstack([fit_blocks(part.x, part.y, members, "ols", shortest=True) for part, members in parts])
 
 
-def _tested(data: BlockedDesign, n: int, scales: Floats, question: Question) -> Outcome[Floats]:
+def _test_and_answer(data: BlockedDesign, n: int, scales: Floats, question: Question) -> Outcome[Floats]:
     """The proposals in turn, from narrow to wide."""
     tests = _tests(question)
     answer = loss.Answer(question.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
     proposals = tuple(
-        CellProposal(tuple(proposed(scales, n, times * tests[0].typical() / YIELD[data.p])), SHIFTS[data.p], (test,))
+        CellProposal(
+            tuple(proposed_widths(scales, n, times * tests[0].typical() / YIELD[data.p])), SHIFTS[data.p], (test,)
+        )
         for test, (_, times) in zip(tests, RUNGS, strict=True)
     )
     cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
@@ -356,7 +358,7 @@ def _tests(question: Question) -> list[RowTest]:
     return [RowTest(loss.Test(question.epsilon * part, share), rows) for part, _ in RUNGS]
 
 
-def proposed(scales: Floats, n: int, k: float) -> Floats:
+def proposed_widths(scales: Floats, n: int, k: float) -> Floats:
     """The widths h = s·k/n; for s = 0 the papers' n^(-1/2), where any fixed positive number will do."""
     return np.clip(np.where(scales > 0, scales * k / max(n, 1), max(n, 1) ** -0.5), *WIDTHS)
 

@@ -94,7 +94,7 @@ class Residuals:
             floats, error = c - u @ near, ERROR * size + TINY
             doubt = ~(np.abs(floats) > error)
             rest = np.array([nearest(v - Fraction(h)) if h == h else h for v, h in zip(b, near.tolist(), strict=True)])
-            floats[doubt] = _twofold(u[doubt], c[doubt], near, rest)
+            floats[doubt] = _double_residuals(u[doubt], c[doubt], near, rest)
             error[doubt] = FINE * size[doubt] + 2.0**-50 * np.abs(floats[doubt]) + TINY
             return Residuals(u, c, b, floats, error)
 
@@ -114,7 +114,7 @@ class Residuals:
         return out
 
 
-def _twofold(u: Floats, c: Floats, b: Floats, rest: Floats) -> Floats:
+def _double_residuals(u: Floats, c: Floats, b: Floats, rest: Floats) -> Floats:
     """c - u·(b + rest) in twice the digits: sums and products with their rounding errors (Dekker 1971)."""
     high, low = c.copy(), np.zeros(len(c))
     for column, h, r in zip(u.T, b, rest, strict=True):
@@ -158,13 +158,13 @@ LEVEL = 200
 def vertex(u: Floats, y: Floats, near: Floats | None = None, *, guesses: bool = True) -> tuple[Fraction, ...]:
     """A minimiser. `near` says where to start; without `guesses` each step is Bland's."""
     u, y = np.ascontiguousarray(u, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
-    rows, columns = _independent(u, _proposed(u, y, near))
+    rows, columns = _independent_rows(u, _rows_through(u, y, near))
     found = [Fraction(0)] * u.shape[1]
     if rows:
         part = np.ascontiguousarray(u[:, columns])
         beta = _Search(part, y, np.ones(len(y), dtype=np.int64), guesses).run(rows, patience=0 if guesses else None)
         if beta is None:
-            merged, z, weights, where = _merged(part, y)
+            merged, z, weights, where = _merge_rows(part, y)
             beta = _Search(merged, z, weights, guesses).run([int(where[i]) for i in rows])
         assert beta is not None
         for j, value in zip(columns, beta, strict=True):
@@ -172,7 +172,7 @@ def vertex(u: Floats, y: Floats, near: Floats | None = None, *, guesses: bool = 
     return tuple(found)
 
 
-def _merged(u: Floats, y: Floats) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]:
+def _merge_rows(u: Floats, y: Floats) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]:
     """Each plane once, how often it comes, and which one each row is: (u, y) and (-u, -y) are the same."""
     lead = u[np.arange(len(u)), np.argmax(u != 0, axis=1)]
     full = np.column_stack([u, y]) * np.where(lead < 0, -1.0, 1.0)[:, None] + 0.0
@@ -184,7 +184,7 @@ def _merged(u: Floats, y: Floats) -> tuple[Floats, Floats, NDArray[np.int64], ND
     return np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), np.bincount(where), where
 
 
-def _proposed(u: Floats, y: Floats, near: Floats | None) -> NDArray[np.int64]:
+def _rows_through(u: Floats, y: Floats, near: Floats | None) -> NDArray[np.int64]:
     """The rows that pass by the proposed point as near as rounding tells, or none."""
     if near is None or not np.isfinite(near).all():
         return np.zeros(0, dtype=np.int64)
@@ -196,7 +196,7 @@ def _proposed(u: Floats, y: Floats, near: Floats | None) -> NDArray[np.int64]:
 # ------------------------------------------------------------------------------------------------------ rows, columns
 
 
-def _independent(u: Floats, first: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+def _independent_rows(u: Floats, first: NDArray[np.int64]) -> tuple[list[int], list[int]]:
     """As many independent rows as there are, those of `first` preferred, and columns in which they stay independent."""
     p = u.shape[1]
     open_ = [[Fraction(int(i == j)) for j in range(p)] for i in range(p)]
@@ -275,17 +275,17 @@ class _Search:
     def run(self, rows: list[int], patience: int | None = None) -> Vector | None:
         """From any independent rows to a minimiser; None if that takes more steps than `patience`."""
         state, level = self._state(rows, None), LEVEL
-        while (leaving := self._violated(state)) is not None:
+        while (leaving := self._leaving_row(state)) is not None:
             if patience is not None and patience <= 0:
                 return None
             patience = None if patience is None else patience - 1
-            step = self._guess(state, *leaving, level > 0) if self.guesses else None
-            found = step or self._bland(state, *leaving)
+            step = self._guess_step(state, *leaving, level > 0) if self.guesses else None
+            found = step or self._bland_step(state, *leaving)
             level = LEVEL if found.total < state.total else level - 1 if step else 0
             state = found
         return state.beta
 
-    def _violated(self, state: _VertexState) -> tuple[int, int] | None:
+    def _leaving_row(self, state: _VertexState) -> tuple[int, int] | None:
         """The place in B of the lowest row with |λ| above its weight, and the sign of that λ."""
         for k in sorted(range(len(state.rows)), key=lambda k: state.rows[k]):
             value = state.multiplier(k)
@@ -306,14 +306,14 @@ class _Search:
         beta = [dot(line, values) for line in inverse]
         residuals = Residuals.of(self.u, self.y, beta)
         signs = residuals.signs()
-        second = self._second(rows, inverse, signs == 0)
+        second = self._order_of_ties(rows, inverse, signs == 0)
         signs = np.where(signs == 0, np.where(second < 0, -1.0, 1.0) if kept is None else kept, signs)
         signs[rows] = 0.0
         gradient = [self._sum(signs * c) for c in self.u.T]
         total = self._sum(signs * self.y) - dot(gradient, beta)
         return _VertexState(rows, inverse, beta, residuals, signs, second, gradient, total)
 
-    def _second(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
+    def _order_of_ties(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
         """Where many planes meet: residuals as they would be, were the planes moved a little apart; 0 for others."""
         out = np.zeros(len(zero))
         with np.errstate(all="ignore"):
@@ -326,7 +326,7 @@ class _Search:
         """-u_i·d as values c - u·b with c = 0."""
         return Residuals.of(self.u, np.zeros(len(self.y)), [line[k] * sign for line in state.inverse])
 
-    def _guess(self, state: _VertexState, k: int, sign: int, level: bool) -> _VertexState | None:
+    def _guess_step(self, state: _VertexState, k: int, sign: int, level: bool) -> _VertexState | None:
         """The least sum along the ray, in floats, if the sum has fallen for sure, or `level` and it has not risen."""
         with np.errstate(all="ignore"):
             ray = self._ray(state, k, sign)
@@ -342,7 +342,7 @@ class _Search:
         found = self._state(state.swapped(k, int(order[np.argmax(passed)])), None)
         return found if found.total < state.total or (level and found.total == state.total) else None
 
-    def _bland(self, state: _VertexState, k: int, sign: int) -> _VertexState:
+    def _bland_step(self, state: _VertexState, k: int, sign: int) -> _VertexState:
         """To the first row that the ray meets, the lowest of several: exactly."""
         ray = self._ray(state, k, sign)
         with np.errstate(all="ignore"):
@@ -386,7 +386,7 @@ class HampelFit:
     gap: float
 
 
-def normalised(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def normalise(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """u and y', row by row. A row with x = 0 gets u = 0 and y' = 0: it adds nothing to the sum, and is still counted.
 
     ‖u_i‖ ≤ 1 + 2^-50: the sum of up to four squares, the root and the division are each off by a few parts of 2^-53.
@@ -425,7 +425,7 @@ def minimise(u: Floats, y: Floats) -> HampelFit:
         beta = _reweighted(u, y)
     best, doubt, wider = HampelFit(beta, np.inf), min(n, max(SMALL, round(2 * n ** (2 / 3)))), 1.0
     for _ in range(ROUNDS if n else 0):
-        found, inside = _round(u, y, beta, doubt, wider)
+        found, inside = _minimise_in_box(u, y, beta, doubt, wider)
         best = min(best, found, key=lambda fit: fit.gap)
         if best.gap <= GAP / 1000:
             break
@@ -456,7 +456,7 @@ def _reweighted(u: Floats, y: Floats, rounds: int = 25) -> Floats:
     return beta
 
 
-def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tuple[HampelFit, bool]:
+def _minimise_in_box(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tuple[HampelFit, bool]:
     """The minimum within a box around β in which all but `doubt` rows keep their sign, and whether it is inside.
 
     The program is the dual one, with a bounded variable a row in doubt and one equation a coefficient:
@@ -484,12 +484,12 @@ def _round(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tupl
     solved = scipy.optimize.linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
     if solved.x is None:
         return HampelFit(beta, np.inf), False
-    found = _meeting(u[near], y[near], beta - radius * np.asarray(solved.eqlin.marginals), radius)
+    found = _meeting_point(u[near], y[near], beta - radius * np.asarray(solved.eqlin.marginals), radius)
     inside = bool((np.abs(found - beta) < half * radius * (1 - 1e-9)).all())
     return HampelFit(found, _subgradient(u, y, found, near, solved.x[: near.size], radius)), inside
 
 
-def _meeting(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
+def _meeting_point(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
     """The point where independent rows through (almost) a given point meet, to full precision."""
     import scipy
 

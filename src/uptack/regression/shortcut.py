@@ -40,7 +40,7 @@ from uptack.grouping import per_group
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.multivariate.entrance import Sized, estimate_frame
 from uptack.multivariate.row_sums import Sample, products
-from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whitened
+from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whiten
 from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import loss
@@ -58,7 +58,7 @@ from uptack.regression.block_medians import (
     medians_with_errors,
 )
 from uptack.regression.coefficients import coefficient_names
-from uptack.regression.hampel_fit import normalised
+from uptack.regression.hampel_fit import normalise
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE, Promises, Question, public_size, read_question
 from uptack.table.exact_sum import Floats
@@ -124,7 +124,7 @@ def round_coordinates(data: BlockedDesign, n: int, leading: bool, account: Accou
     if len(frame.kept) < rows.width:
         return None
     try:
-        shape = whitened(rows, frame, float(n), rounds, for_signs, gentle=GENTLE)
+        shape = whiten(rows, frame, float(n), rounds, for_signs, gentle=GENTLE)
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
         return None
     return Coordinates(frame, shape.coordinates, for_signs.epsilon * (1 - Fraction(shape.rounds, rounds)))
@@ -236,7 +236,7 @@ class _Request:
 
     def _rows(self, data: DesignMatrix) -> tuple[Floats, Floats]:
         """X and y. Hampel's estimator has absolute deviations of rows that are made shorter, each by itself."""
-        return normalised(data.x, data.y) if self.kind == "hampel" else (data.x, data.y)
+        return normalise(data.x, data.y) if self.kind == "hampel" else (data.x, data.y)
 
 
 def _estimate(data: BlockedDesign, request: _Request, question: Question) -> Outcome[Floats]:

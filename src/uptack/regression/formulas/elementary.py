@@ -71,14 +71,14 @@ def _near_one(f: Floats) -> Floats:
     return np.asarray(f - (half - s * (half + square * _series(TANH, square))), np.float64)
 
 
-def _parted(x: Floats) -> tuple[Floats, Floats]:
+def _split_powers(x: Floats) -> tuple[Floats, Floats]:
     """Of positive finite numbers k and f, with x = 2^k·(1 + f) and f as `_near_one` takes it; of others 0."""
     mantissa, exponent = np.frexp(np.where((x > 0) & (x < np.inf), x, 1.0))
     small = mantissa < math.sqrt(0.5)
     return (exponent - small).astype(np.float64), np.where(small, 2 * mantissa, mantissa) - 1
 
 
-def _extended(x: Floats, inside: Floats) -> Floats:
+def _extend(x: Floats, inside: Floats) -> Floats:
     """A logarithm of positive finite numbers, with what it is for others."""
     beyond = np.where(x == 0, -np.inf, np.where(x == np.inf, np.inf, np.nan))
     return np.where((x > 0) & (x < np.inf), inside, beyond)
@@ -87,15 +87,15 @@ def _extended(x: Floats, inside: Floats) -> Floats:
 @_in_steps
 def log(x: Floats) -> Floats:
     """ln x = k·ln 2 + ln(1 + f)."""
-    k, f = _parted(x)
-    return _extended(x, k * LN2[0] + (_near_one(f) + k * LN2[1]))
+    k, f = _split_powers(x)
+    return _extend(x, k * LN2[0] + (_near_one(f) + k * LN2[1]))
 
 
 @_in_steps
 def log2(x: Floats) -> Floats:
     """k + ln(1 + f)/ln 2, which is exact for powers of two."""
-    k, f = _parted(x)
-    return _extended(x, k + _near_one(f) * LOG2E)
+    k, f = _split_powers(x)
+    return _extend(x, k + _near_one(f) * LOG2E)
 
 
 def log10(x: Any) -> Any:
@@ -136,16 +136,16 @@ def power(x: Floats, y: Floats) -> Floats:
     """x^y: products for whole numbers up to 64, roots for 1/2, and else e^(y·ln x) with the sign of x if y is odd."""
     whole, half = y == np.rint(y), np.abs(y) == 0.5
     short = whole & (np.abs(y) <= WHOLE)
-    found = _turned(_product(x, np.where(short, np.abs(y), 0.0).astype(np.int64)), y)
+    found = _invert_negative(_product(x, np.where(short, np.abs(y), 0.0).astype(np.int64)), y)
     if not short.all():
         odd = whole & (np.abs(np.remainder(y, 2)) == 1)
         sign = np.where(x < 0, np.where(whole, np.where(odd, -1.0, 1.0), np.nan), 1.0)
         curved = np.where(x == 1, 1.0, sign * exp(y * log(np.abs(x))))
-        found = np.where(short, found, np.where(half, _turned(np.sqrt(x), y), curved))
+        found = np.where(short, found, np.where(half, _invert_negative(np.sqrt(x), y), curved))
     return found
 
 
-def _turned(value: Floats, y: Floats) -> Floats:
+def _invert_negative(value: Floats, y: Floats) -> Floats:
     """1 over it for negative powers."""
     return np.where(y < 0, 1 / value, value)
 

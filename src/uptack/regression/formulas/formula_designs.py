@@ -280,12 +280,12 @@ class Draft:
         names = dict.fromkeys(factor.column for _, several in parts for factor in several)
         categories = {name: len(levels[name].labels) for name in names}
         reads: list[Read] = [*numbers, *(self._category(name, levels[name]) for name in names)]
-        selected = self._selected(parts, levels)
+        selected = self._plain_columns(parts, levels)
         if not self._of_texts:
             recipe = Recipe(tuple(parts), response, numbers, categories)
             whole = None if selected is None or not response.column else [(response.column, None), *selected]
             return RowDesign(width, reads, recipe, whole)
-        coded, second = self._coded()
+        coded, second = self._response_category()
         recipe = Recipe(tuple(parts), None, numbers, categories, second)
         return RowDesign(width, [*reads, coded], recipe, None if selected is None else [(coded, second), *selected])
 
@@ -295,7 +295,7 @@ class Draft:
         column = self.formula.response.column
         return self.classes is not None and bool(column) and self.table.kinds[column] in ("text", "any")
 
-    def _coded(self) -> tuple[Category, int]:
+    def _response_category(self) -> tuple[Category, int]:
         """A response of texts as a category, and the number of its second class."""
         assert self.classes is not None
         column, (first, second) = self.formula.response.column, map(canonical, self.classes)
@@ -307,7 +307,7 @@ class Draft:
             name, tuple(labels_of_kind(map(canonical, levels.values), self.table.kinds[name])), levels.others
         )
 
-    def _selected(
+    def _plain_columns(
         self, parts: Sequence[Margin], levels: Mapping[str, CategoryLevels]
     ) -> list[tuple[Read, int | None]] | None:
         """The columns of X where they are columns and dummies, in the order of `Recipe`; None where not."""

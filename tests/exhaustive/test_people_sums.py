@@ -135,7 +135,7 @@ def test_units_times_contributions_are_exact():
         whole, times = u.astype(np.int64).astype(object), units.astype(object)
         assert (Vectors(u).weighed(units) == (whole * times).sum(axis=1)).all()
         for many in (1, 1000, 8200):  # sums from 2^63 to 2^64, too
-            (found,) = steps.summed(lambda b: [Vectors(b[0])], len(u), np.abs(u[:, :many]), units[:many])
+            (found,) = steps.sum_rows(lambda b: [Vectors(b[0])], len(u), np.abs(u[:, :many]), units[:many])
             assert found == (abs(whole[0]) * times)[:many].sum()
         assert (Squares(u).weighed(units) == (whole * times) @ whole.T).all()
         at = rng.integers(0, 4, size)

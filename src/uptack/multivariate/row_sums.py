@@ -33,12 +33,13 @@ most a rank, as one row does.
 **Theorem.** Whatever the order of a scan is, and however it depends on the rows: pairs of *rows* have a law that does
 not depend on what rows hold. One row that is replaced, added or removed changes one pair at most. *Proof.* Where the
 number of rows is public, every ordered choice of so many places is equally likely (`equal_pairs`), and the order of a
-scan maps places to rows one to one. So every choice of pairs of rows is equally likely. Let the same pairs act on two tables
-that differ in one row: the row is in one of them at most. Else every row gets a number of its own (`choose_slots`), all
-independent and of one law. So let rows that are in both tables have the same numbers. A slot's pair are the two rows
-with the least numbers in it, none where that is a tie with a third row: it depends on the rows of the slot and on their
-numbers, not on their order. A row is in one slot. ∎ (The first two rows of a slot *in the order of a scan* would not
-do. An engine may scan a table that has one row more in another order, and then other slots have other pairs.)
+scan maps places to rows one to one. So every choice of pairs of rows is equally likely. Let the same pairs act on two
+tables that differ in one row: the row is in one of them at most. Else every row gets a number of its own
+(`choose_slots`), all independent and of one law. So let rows that are in both tables have the same numbers. A slot's
+pair are the two rows with the least numbers in it, none where that is a tie with a third row: it depends on the rows of
+the slot and on their numbers, not on their order. A row is in one slot. ∎ (The first two rows of a slot *in the order
+of a scan* would not do. An engine may scan a table that has one row more in another order, and then other slots have
+other pairs.)
 
 More than a public number of pairs are never made, so memory is bounded however many rows there are. Pairs of people
 have one row of each. Which one is a function of her rows and the number of the pair: a fixed random-looking function of

@@ -283,7 +283,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("Hampel: no test", "robust, two lines", no_draw("CellTest", lambda v: 0)),
     ("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=times(Fraction(1, 1000)))),
     ("Hampel: half its sensitivity", "robust, a clear fit", result("regression.RowTest.sensitivity", lambda s: s // 2)),
-    ("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.normalised", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
+    ("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.normalise", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
     # blocks
     ("vector median at 8ε", "vector median", at("InverseDraw", rho=power(8))),
     ("blocks: rows in two blocks counted once", "block median, twice", argument("blocks._task", 2, lambda moves: 1)),
@@ -304,7 +304,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.LaplaceNoise.scale", times(Fraction(1, 3)))),
     ("moments: sums without noise", "moments, Gamma noise", no_draw("NoisyMoments", lambda v: v)),
     ("moments: a box off the data", "moments, private box", patch("densities.private_box", lambda f: _data_box)),
-    ("kernel machine ÷ 2", "kernel machine", argument("kernels._released", 1, times(HALF))),
+    ("kernel machine ÷ 2", "kernel machine", argument("kernels._add_noise", 1, times(HALF))),
     # noise and tables of counts
     ("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
     ("Laplace noise that is left out", "Laplace noise", no_draw("GridMechanism", lambda v: v)),

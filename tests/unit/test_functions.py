@@ -418,7 +418,7 @@ def test_an_interrupted_call_leaves_no_trace(monkeypatch):
     value = made(seed=5).value
     value.at([0.0])
     with monkeypatch.context() as patch:
-        patch.setattr(FunctionRelease, "_drawn", lambda self, size: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(FunctionRelease, "_draw_ahead", lambda self, size: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             value.at(np.linspace(1, 2, 300))
     assert value.points.tolist() == [[0.0]]

@@ -399,7 +399,7 @@ def test_all_pairs_of_places_have_the_same_chance():
         if len(set(drawn)) > 1:
             counts[tuple(pairs._distinct(4, 2, Scripted(drawn)).tolist())] += 1
     assert set(counts.values()) == {(4**6 - 4) // 12}
-    found = pairs.equal(10_000, 100, SeededEntropy(1))
+    found = pairs.equal_pairs(10_000, 100, SeededEntropy(1))
     assert found.shape == (2, 100)
     assert np.unique(found).size == 200
 
@@ -408,7 +408,7 @@ def chosen(names, numbers, slots, most=9):
     """The pairs of rows, by name, if each row has this number: slot·2^b + b bits."""
     bits = 63 - slots.bit_length()
     drawn = [(n // 4 << bits) + n % 4 for n in numbers]
-    slot, places = pairs.chosen(len(names), slots, most, Scripted(drawn))
+    slot, places = pairs.choose_slots(len(names), slots, most, Scripted(drawn))
     return {(s, frozenset(names[i] for i in pair)) for s, pair in zip(slot.tolist(), places.T.tolist(), strict=True)}
 
 

@@ -123,8 +123,8 @@ def test_public_groups_are_found_whatever_they_are_spelled():
     for two in (2, 2.0, Decimal(2), np.float32(2)):
         assert as_groups(np.arange(3), wards).rows(two)[0].tolist() == [1, 2]
     flags = as_groups(np.arange(3), np.array([True, False, True]))
-    assert flags.sizes()[0] == [False, True]
-    assert [type(label) for label in flags.sizes()[0]] == [bool, bool]
+    assert flags.groups.sizes()[0] == [False, True]
+    assert [type(label) for label in flags.groups.sizes()[0]] == [bool, bool]
     with pytest.raises(ut.InvalidArgument, match=r"^groups must be"):
         ut.median([1, 2], by=[1, 2], groups=[1, Decimal("1.0")], epsilon=1)
 

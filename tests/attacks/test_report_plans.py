@@ -49,7 +49,7 @@ def test_a_request_that_is_dearer_than_its_part_reads_no_rows(monkeypatch):
     tree = opened.loss_of(cheap)
     paid = opened.pay([tree], 1e-6, "a median")
     with monkeypatch.context() as patched:
-        patched.setattr(opened, "paid_for", lambda request: pytest.fail("rows were read"))
+        patched.setattr(opened, "make_paid", lambda request: pytest.fail("rows were read"))
         with pytest.raises(ut.UptackError, match="may cost more than this plan has paid for it; no rows were read"):
             paid.run(dear, tree)
     assert paid.run(cheap, tree)  # its part is still there

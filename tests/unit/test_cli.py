@@ -98,7 +98,7 @@ def test_regression(capsys, tmp_path):
     path.write_text(
         "y,x,name\n" + "".join(f"{3 + 2 * v + e},{v},n\n" for v, e in zip(x, rng.normal(size=x.size), strict=True))
     )
-    code, out, _ = run(capsys, "regression", path, "y", "--epsilon", 2, "--seed", 1, "--standard-errors", "--json")
+    code, out, _ = run(capsys, "regression", path, "y", "--epsilon", 2, "--seed", 1, "--json")
     assert code == 0
     assert np.abs(np.array(json.loads(out)["value"]) - [3, 2]).max() < 0.3
 

@@ -110,7 +110,7 @@ def test_the_debit_comes_before_the_data_and_is_the_cost(name, tmp_path):
 
 def test_without_a_ledger_a_release_that_fails_is_counted_too():
     session = seeded()
-    session.paid_for = lambda request: 1 / 0
+    session.make_paid = lambda request: 1 / 0
     with pytest.raises(ZeroDivisionError):
         session.run(request("median"))
     assert session.spent == request("median").cost

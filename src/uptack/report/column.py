@@ -31,7 +31,7 @@ CONFIDENCE = Fraction(95, 100)
 
 FIGURE_NAMES = {
     "tails": "5% and 95% quantiles", "interval": "interval of the median",
-    "n": "number of missing values", "lower quartile interval": "interval of the lower quartile",
+    "n": "number of rows with a value", "lower quartile interval": "interval of the lower quartile",
     "upper quartile interval": "interval of the upper quartile",
 }  # fmt: skip
 """Figures, and the draws that they are read off, as a reader calls them."""

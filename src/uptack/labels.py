@@ -20,6 +20,9 @@ _QUOTED = ("missing", "None", "nan")
 _MARKS = re.compile(r"[\\`*\[\]|~$@]|:(?=//)|(?<![^\W_])_|_(?![^\W_])|(?<=www)\.", re.IGNORECASE)
 """What Markdown would read as a mark: also links without brackets, and underscores but for those inside a word."""
 
+_FORMULA = re.compile(r"(^|[;\t\r\n])(?=[=+@|%\t\r-])")
+"""Where a formula of a spreadsheet begins."""
+
 
 def printable(text: str, keep: str = "") -> str:
     r"""The text with every control, format, separating, unassigned and private character written as an escape.
@@ -81,6 +84,15 @@ def pasted(text: str) -> str:
         for c in text
     ]
     return f"$'{''.join(parts)}'"
+
+
+def escape_formulas(text: str) -> str:
+    r"""A cell of a CSV file that no spreadsheet takes for a formula, also where it separates cells by ; or tabs.
+
+    >>> [escape_formulas(text) for text in ("=1+1", "north", "a;@b", "-")]
+    ["'=1+1", 'north', "a;'@b", "'-"]
+    """
+    return _FORMULA.sub(r"\1'", text)
 
 
 def markdown(value: object) -> str:

@@ -269,6 +269,7 @@ WRONG = [
     {"levels": {"age": []}},
     {"levels": {"age": ["x"]}},
     {"levels": {"age": [1, 1]}},
+    {"levels": {"age": range(10**9)}},
     {"levels": {"at": ["noon"]}},
     {"levels": {"at": [5]}},
     {"levels": {"at": ["2024-01-01", dt.date(2024, 1, 1)]}},

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from uptack.display.numbers import plain
 from uptack.errors import InvalidArgument
-from uptack.labels import json_text, label, printable
+from uptack.labels import escape_formulas, json_text, label, printable
 from uptack.privacy.guarantee import promise
 from uptack.report.category_card import bars
 from uptack.report.page import to_html
@@ -109,8 +109,7 @@ def cell(value: Any) -> str:
         return ""
     if not isinstance(value, str):
         return repr(float(value)) if isinstance(value, float) else str(value)
-    text = printable(value)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "|", "%") else text
+    return escape_formulas(printable(value))
 
 
 def _csv(name: str, profile: Profile) -> str:

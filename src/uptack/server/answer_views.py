@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,7 @@ from uptack.display import FigureTable, PlottedValue
 from uptack.display.numbers import is_number, number
 from uptack.display.tabular import columns as as_columns
 from uptack.kernels.curves import FourierDensity
-from uptack.labels import label
+from uptack.labels import escape_formulas, label
 from uptack.release import NoReply
 from uptack.report.pictures import columns_picture, density_picture, line_picture, rows_picture
 from uptack.report.text import sentence
@@ -167,13 +166,8 @@ def as_csv(made: Any) -> str:
     return written.getvalue()
 
 
-_FORMULA = re.compile(r"(^|[;\t\r\n])(?=[=+@\t\r-])")
-"""Where a formula begins, also for a spreadsheet that separates cells by semicolons or tabs."""
-
-
 def _safe(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return _FORMULA.sub(r"\1'", cell) if isinstance(cell, str) else cell
+    return escape_formulas(cell) if isinstance(cell, str) else cell
 
 
 def in_python(url: str, dataset: str, statistic: str, body: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ from uptack.table.values.kinds import Kind, canonical
 from uptack.table.values.times import DAY, Form, ticks_beside
 
 HOW = "noisy counts of cells"
-MOST_ROWS, MOST_COLUMNS = 10**8, 500
+MOST_ROWS, MOST_COLUMNS, MOST_LEVELS = 10**8, 500, 10_000
 KINDS = Reads("columns", ("integer", "number", "boolean", "text", "time", "duration", "any", "other"), most=None)
 
 
@@ -189,7 +189,8 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
     )  # fmt: skip
     for name, values in given.items():
         kind = kinds[column_name(name, kinds)]
-        if isinstance(values, str) or not hasattr(values, "__iter__") or not (few := list(values)):
+        checks.few(f"levels[{name!r}]", values, MOST_LEVELS, "categories")
+        if isinstance(values, str) or not hasattr(values, "__len__") or not (few := list(values)):
             raise InvalidArgument(f"levels[{name!r}]", "a list of categories", checks.outline(values))
         checked = [_level(name, kind, value, forms[name]) for value in few]
         if None in checked or len({canonical(value) for value in checked}) < len(checked):

@@ -15,6 +15,7 @@ FORKING = (
     "src/uptack/blocks/",
     "tests/attacks/test_blocks_",
     "tests/unit/test_aggregate.py",
+    "tests/unit/test_random_dp.py",
 )
 """Tests that fork run in one process, and first: a fork copies the page tables of all that its process has read."""
 

@@ -65,8 +65,8 @@ def test_each_coefficient_has_its_own():
 
 def test_a_fit_knows_how_much_of_its_error_is_noise():
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(4_000, 2))
-    y = x @ [1.0, -1.0] + rng.normal(size=4_000)
+    x = rng.normal(size=(20_000, 2))
+    y = x @ [1.0, -1.0] + rng.normal(size=20_000)
     loud, calm = (ut.linear_regression(x, y, epsilon=e, entropy=SeededEntropy(1)) for e in (2, 1000))
     assert max(calm.noise.private) < 0.01 < min(loud.noise.private) < 1
     for fit in (loud, calm):

@@ -25,7 +25,7 @@ PRICED = 16
 DRAWS = 2000
 
 
-class Sample(NamedTuple):
+class EmpiricalLoss(NamedTuple):
     """One mechanism of a scenario: what a move costs by its theorem, and a lower bound on ε from so many draws."""
 
     name: str
@@ -39,13 +39,13 @@ def draws(scenario: Scenario, pair: Pair, seed: int = 0) -> list[str]:
     return violations(sample(scenario, pair, seed))
 
 
-def violations(samples: list[Sample]) -> list[str]:
+def violations(samples: list[EmpiricalLoss]) -> list[str]:
     """Those of which draws show more than the price."""
     above = [one for one in samples if one.bound > one.price]
     return [f"{one.name}: {one.draws:,} draws show ε = {one.bound:.3g} of {one.price:.3g}" for one in above]
 
 
-def sample(scenario: Scenario, pair: Pair, seed: int = 0, count: int | None = None) -> list[Sample]:
+def sample(scenario: Scenario, pair: Pair, seed: int = 0, count: int | None = None) -> list[EmpiricalLoss]:
     """All mechanisms of a scenario between two neighbours. What is wrong with prices is for `price` to say."""
     times, samples = count or scenario.draws or DRAWS, []
     for place, draw in enumerate(prices(scenario, pair, seed).draws):
@@ -58,5 +58,5 @@ def sample(scenario: Scenario, pair: Pair, seed: int = 0, count: int | None = No
             with contextlib.suppress(AssumptionFailed):  # a theorem that does not apply allows nothing
                 costs.append(mechanism.price(draw.value, draw.other, output))
         bound = epsilon_lower_bound(sides[0], sides[1], cost(mechanism.loss).exact_delta, CONFIDENCE)
-        samples.append(Sample(draw.name, max(costs), bound, times))
+        samples.append(EmpiricalLoss(draw.name, max(costs), bound, times))
     return samples

@@ -524,11 +524,13 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
     these weights say. So what they leave of the gradients is summed as well, over `FAR`, in what is left of the clip of
     each row: a line that bends is decided by rows whose weighted gradients alone would fill it. Were the model right,
     that sum would be (M - 1)·step, for the Hessian M of rows that are not cut. What lies outside of all between 0 and
-    that, by more than its noise, counts in the error. What is left is clipped too, so it counts as if it had the
-    heaviest tail that is assumed, in which rows beyond a length are 1/(1 - `HILL`) times as long on average. It does
-    not correct the step: M is known from the scatter matrix, roughly, and of columns that are 0 in most rows it is
-    several times too small.
+    that counts in the error, less its noise, if it is longer than noise alone is with a probability of 95%. What is
+    left is clipped too, so it counts as if it had the heaviest tail that is assumed, in which rows beyond a length are
+    1/(1 - `HILL`) times as long on average. It does not correct the step: M is known from the scatter matrix, roughly,
+    and of columns that are 0 in most rows it is several times too small.
     """
+    from scipy import special
+
     p = state.b.size
     longest, rows = clip(problem, tail, p), problem.n * state.steeper
     near, far, deviation = two_gradients(
@@ -536,10 +538,14 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
         longest, problem.budget.sum("last"),
     )  # fmt: skip
     change, left, noise = near / rows, tuning.FAR * far / rows, deviation / rows
-    doubt = p * (tuning.FAR * noise) ** 2
+    doubt = (tuning.FAR * noise) ** 2
     expected = np.maximum(state.hessian.whole / state.hessian.values - 1, 0.0) * change
     beyond = left - np.clip(left, np.minimum(expected, 0.0), np.maximum(expected, 0.0))
-    beyond *= math.sqrt(max(0.0, 1 - doubt / max(float(beyond @ beyond), 1e-300))) / (1 - tuning.HILL)
+    square = float(beyond @ beyond)
+    if square > special.gammaincinv(p, 1 - tuning.FALSE) ** 2 * doubt / (p + 1):  # Gamma noise has a length of Gamma(p)
+        beyond *= math.sqrt(max(0.0, 1 - p * doubt / square)) / (1 - tuning.HILL)
+    else:
+        beyond = np.zeros(p)
     step = NewtonStep(change, part_kept(change, noise * math.sqrt(p)), noise, longest, beyond)
     return state.stepped(step.part * change), step
 

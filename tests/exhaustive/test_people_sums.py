@@ -50,7 +50,7 @@ CALM = [tuple(map(tuple, RNG.normal(size=(m, 3)) * [1, 1e-18, 1e18])) for m in (
 def gradient(batch, loss):
     rows = FitRows(FRAME, 0, loss, WHITENING, RowWeights(WHITENING, BETA, 2.5))
     found = rows.gradients(batch, BETA, 1.9)
-    both = shared(*rows.split_gradients(batch, BETA, 1.9), 1.5)
+    both = shared(*rows.split_gradients(batch, BETA, 1.9, 1.5), 1.5)
     return [
         Vectors(bounded(rows.equations(batch, BETA, 1.9, 0.7, 1.5), 1.5)),
         Vectors(shares_of(found**2, 1.5)),

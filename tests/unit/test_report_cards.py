@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from uptack.report import number_card
 from uptack.report.category_card import Bar, remainder, shares
 from uptack.report.column import Figure, Part
 from uptack.report.number_card import NUMBERS
+from uptack.report.section import SectionAnswer
+from uptack.report.sections.regression import REGRESSION
 
 RNG = np.random.default_rng(1)
 N = 6000
@@ -260,3 +263,22 @@ def test_a_column_of_the_wrong_type_is_not_sent_for_more_rows(tmp_path):
     assert "of 3,000 rows have a value of the type integer" in column(made, "name").silence_reason
     reply = ut.open(path, types={"name": "integer", "x": "integer"}).median("name", epsilon=1)
     assert "rows with a value" in reply.reason
+
+
+def test_a_released_quantile_is_within_its_interval():
+    part = Part("x", "number", NUMBERS, figures=("median", "quartiles", "interval", "lower quartile interval"))
+    released = {Fraction(1, 4): 7.39, Fraction(1, 2): 10.46, Fraction(3, 4): 13.73}
+    draws = {
+        "quantiles": Figure("quantiles", np.array([*released.values()])),
+        "interval": Figure("interval", (10.41, 10.59)),
+        "lower quartile interval": Figure("lower quartile interval", (6.89, 7.34)),
+    }
+    found = {figure.label: figure.value for figure in number_card.quantile_figures(part, released, draws)}
+    assert (found["median"], found["lower quartile"], found["upper quartile"]) == (10.46, 7.34, 13.73)
+    assert found["interquartile range"] == 13.73 - 7.34
+
+
+def test_a_coefficient_without_an_error_is_not_shown():
+    ends = np.array([0.5, -np.inf]), np.array([1.5, np.inf])
+    answer = SectionAnswer(REGRESSION, ("y", "x"), (), (Figure("regression", np.array([1.0, 3.7]), ends),))
+    assert REGRESSION.table(answer, str).rows == [["intercept", "1.0", "0.5 to 1.5"], ["x", "–", "not resolved"]]

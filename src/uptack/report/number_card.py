@@ -248,11 +248,16 @@ def with_tails(released: Quantiles, tails: Quantiles) -> dict[Fraction, float]:
 def quantile_figures(part: Part, released: Quantiles, draws: Mapping[str, Figure]) -> list[Figure]:
     """The figures that draws of quantiles give: the median first, which carries the cost of its draw.
 
-    In a column of integers they are integers. The interval of the median is a draw of its own: as far as the quartiles
-    let it, the median is brought into it, which is the better guess.
+    In a column of integers they are integers. The interval of a quantile is a draw of its own: as far as the quantiles
+    beside it allow, the quantile is moved into it, which is the better guess.
     """
     drawn, figures = draws["quantiles"], list[Figure]()
     levels = (*joint_levels(part), *LEVELS["tails"]) if "tails" in part.figures else joint_levels(part)
+    intervals = {
+        level: interval_ends(draws.get("interval" if name == "median" else f"{name} interval"), part, released)
+        for level, name in LABELS.items()
+    }
+    placed = within_intervals(released, intervals)
 
     def in_form(value: float, form: Form | None) -> Any:
         if form is not None:
@@ -261,20 +266,34 @@ def quantile_figures(part: Part, released: Quantiles, draws: Mapping[str, Figure
 
     for level, name in LABELS.items():
         if level in levels:
-            value, middle = released.get(level), level == Fraction(1, 2)
-            ends = interval_ends(draws.get("interval" if middle else f"{name} interval"), part, released)
+            value = placed.get(level)
             note = drawn.note or ("The 5% and 95% quantiles got no reply." if value is None else "")
-            if value is not None and middle and ends is not None:
-                inside = min(max(value, in_ticks(ends[0])), in_ticks(ends[1]))
-                value = min(max(inside, min(released.values())), max(released.values()))
-            figures.append(Figure(name, None if value is None else in_form(value, part.form), ends, note))
+            figures.append(Figure(name, None if value is None else in_form(value, part.form), intervals[level], note))
     if Fraction(1, 4) in levels and not released:
         figures.append(Figure(RANGE, None, note=drawn.note))
     elif Fraction(1, 4) in levels:
-        spread = released[Fraction(3, 4)] - released[Fraction(1, 4)]
+        spread = placed[Fraction(3, 4)] - placed[Fraction(1, 4)]
         value = in_form(spread, None if part.form is None else part.form.spread)
         figures.append(Figure(RANGE, value, note="Upper minus lower quartile."))
     return [replace(figures[0], how=drawn.how, cost=drawn.cost), *figures[1:]]
+
+
+def within_intervals(
+    released: Quantiles, intervals: Mapping[Fraction, tuple[Any, Any] | None]
+) -> dict[Fraction, float]:
+    """Released quantiles, each moved into its interval as far as the quantiles beside it allow: they stay in order.
+
+    >>> quarter, half = Fraction(1, 4), Fraction(1, 2)
+    >>> within_intervals({quarter: 7.4, half: 10.0}, {quarter: (6.9, 7.3), half: (10.2, 10.4)})
+    {Fraction(1, 4): 7.3, Fraction(1, 2): 10.2}
+    """
+    placed, levels = dict(released), sorted(released)
+    for below, level, above in zip((None, *levels), levels, (*levels[1:], None), strict=False):
+        if (ends := intervals.get(level)) is not None:
+            inside = min(max(placed[level], in_ticks(ends[0])), in_ticks(ends[1]))
+            low, high = (-math.inf if below is None else placed[below]), (math.inf if above is None else placed[above])
+            placed[level] = min(max(inside, low), high)
+    return placed
 
 
 def interval_ends(drawn: Figure | None, part: Part, released: Quantiles) -> tuple[Any, Any] | None:

@@ -84,6 +84,7 @@ def to_html(profile: Profile) -> str:
     notes = [counts.note for counts in counted if counts is not None]
     common = notes[0] if len(notes) > 1 and len(set(notes)) == 1 else ""
     cards = [one._replace(note=one.note.removeprefix(common).strip()) for one in cards]
+    pictures = [one.picture for one in cards if one.picture is not None]
     answers = [profile.sections.get(section.name) for section in registered_sections()]
     return template(template_text()).render(
         profile=profile,
@@ -91,6 +92,7 @@ def to_html(profile: Profile) -> str:
         common=common,
         levels=any(line.interval.endswith(" quantile") for one in cards for line in one.figures),
         ones=any(line.label == "share of 1" for one in cards for line in one.figures),
+        shapes={name for name in ("curve", "box", "column") if any(f'class="{name}"' in p for p in pictures)},
         silent=unanswered_columns(profile).items(),
         sections=[None if answer is None else SectionView.of(answer, profile) for answer in answers],
         summary=summary(profile),

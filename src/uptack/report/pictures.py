@@ -44,10 +44,27 @@ def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> list[
 def powers(text: str) -> str:
     """A power of ten as people print it.
 
-    >>> powers("1.5e-9 to 2e12"), powers("2013")
-    ('1.5 × 10⁻⁹ to 2 × 10¹²', '2013')
+    >>> powers("1.5e-9 to 2e12"), powers("δ = 1e-6"), powers("2013")
+    ('1.5 × 10⁻⁹ to 2 × 10¹²', 'δ = 10⁻⁶', '2013')
     """
-    return re.sub(r"(?<=\d)e(-?\d+)", lambda match: f" × 10{match[1].translate(RAISED)}", text)
+
+    def power(match: re.Match[str]) -> str:
+        factor = "" if match[1] == "1" else f"{match[1]} × "
+        return f"{factor}10{match[2].translate(RAISED)}"
+
+    return re.sub(r"(\d[\d.]*)e(-?\d+)", power, text)
+
+
+def axis_texts(places: Sequence[float], scale: float = 0.0) -> list[str]:
+    """The numbers of an axis, all with their thousands set apart or none.
+
+    >>> axis_texts([0.0, 5000.0, 10_000.0]), axis_texts([2010.0, 2015.0])
+    (['0', '5,000', '10,000'], ['2010', '2015'])
+    """
+    texts = [number(place, scale) for place in places]
+    if any("," in text for text in texts):
+        texts = [f"{int(text):,}" if text.lstrip("-").isdigit() else text for text in texts]
+    return [powers(text) for text in texts]
 
 
 class Tick(NamedTuple):
@@ -69,7 +86,8 @@ def labelled_ticks(low: float, high: float, room: float = INNER, whole: bool = F
     for about in (6, 5, 4, 3, 2, 1):
         places = ticks(low, high, about, whole)
         step = places[1] - places[0] if len(places) > 1 else high - low
-        marks = [Tick((place - low) / (high - low), powers(number(place, step))) for place in places]
+        texts = axis_texts(places, step)
+        marks = [Tick((place - low) / (high - low), text) for place, text in zip(places, texts, strict=True)]
         if sum(len(tick.text) * LETTER + 2 * LETTER for tick in marks) <= room:
             break
     ends = [Tick(share, powers(number(end, high - low))) for share, end in ((0.0, low), (1.0, high))]
@@ -251,11 +269,12 @@ def columns_picture(
     """
     base, top = HEIGHT - BOTTOM, max(*(h + e for h, e in zip(heights, errors, strict=True)), 1.0)
     y, places = PictureScale(0, top, base, TOP + 12), ticks(0.0, top, 4, whole=True)
-    left = max(len(powers(number(place))) for place in places) * LETTER + 6
+    texts = axis_texts(places)
+    left = max(map(len, texts)) * LETTER + 6
     parts = [_label(0, TOP - 2, unit)]
-    for place in places:
+    for place, text in zip(places, texts, strict=True):
         parts.append(_line("grid", left, WIDTH - RIGHT, y(place), y(place)))
-        parts.append(_label(left - 6, y(place) + 4, powers(number(place)), "end"))
+        parts.append(_label(left - 6, y(place) + 4, text, "end"))
     each = (WIDTH - RIGHT - left) / len(names)
     step = max(1, -(-len(names) * (max(map(len, names)) + 1) * LETTER // (WIDTH - RIGHT - left)))
     for i, (name, height, error) in enumerate(zip(names, heights, errors, strict=True)):
@@ -281,9 +300,10 @@ def line_picture(
     base, top = HEIGHT - BOTTOM, max((b for _, b in pairs), default=0.0) or 1.0
     x, y = PictureScale(min(points), max(points)), PictureScale(0, top, base, TOP + 12)
     parts = [_label(LEFT, TOP - 2, unit)]
-    for place in ticks(0.0, top, 4)[1:]:
+    places = ticks(0.0, top, 4)[1:]
+    for place, text in zip(places, axis_texts(places, top), strict=True):
         parts.append(_line("grid", LEFT, WIDTH - RIGHT, y(place), y(place)))
-        parts.append(_label(WIDTH - RIGHT, y(place) - 4, powers(number(place, top)), "end"))
+        parts.append(_label(WIDTH - RIGHT, y(place) - 4, text, "end"))
     parts += [_line("median", x(mark), x(mark), TOP + 8, base)] if mark is not None else []
     if pairs:
         parts.append(f'<polyline class="curve" points="{_points(x, y, *zip(*pairs, strict=True))}"/>')

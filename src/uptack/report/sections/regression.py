@@ -64,11 +64,14 @@ def coefficients(answer: SectionAnswer) -> list[Coefficient]:
 
 
 def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
-    """A row per coefficient."""
-    rows = [
-        [name_text(row.name), *((number(row.value), "") if row.ends is None else estimate(row.value, row.ends))]
-        for row in coefficients(answer)
-    ]
+    """A row per coefficient. One whose error is unknown is not shown: JSON and data frames have its value."""
+
+    def texts(row: Coefficient) -> tuple[str, str]:
+        if row.ends is None:
+            return number(row.value), ""
+        return estimate(row.value, row.ends) if row.resolved else ("–", "not resolved")
+
+    rows = [[name_text(row.name), *texts(row)] for row in coefficients(answer)]
     return SectionTable(["coefficient", "value", "95% interval"], rows)
 
 
@@ -152,7 +155,14 @@ def on_scale(rows: list[Coefficient], ends: list[tuple[float, ...]], unit: str) 
         return round(100 * (min(max(value, low), high) - low) / (high - low), 2)
 
     intervals = [
-        Effect(row, share(a), share(v), share(b), powers(number(v, b - a)), "left" * (a < low) + " right" * (b > high))
+        Effect(
+            row,
+            share(a),
+            share(v),
+            share(b),
+            powers(estimate(v, (a, b))[0]),
+            "left" * (a < low) + " right" * (b > high),
+        )
         for row, (a, b, v) in zip(rows, ends, strict=True)
     ]
     return Effects(intervals, labelled_ticks(low, high, room=300), share(0.0), unit)

@@ -177,16 +177,10 @@ def objects_as_ticks(rows: list[Any], form: Form) -> tuple[Ticks, Mask]:
 
 
 def _read(row: Any, form: Form) -> int | None:
-    plain = canonical(row)
-    if isinstance(plain, str):
-        plain = _parse_text(plain)
-    if isinstance(plain, timedelta) or form.kind == "duration":
-        both = isinstance(plain, timedelta) and form.kind == "duration"
-        return _ticks(plain) if both else None
-    if not isinstance(plain, date) or (isinstance(plain, datetime) and plain.tzinfo is not None and form.word != "utc"):
+    parsed = parse_time(row)
+    if parsed is None or not parsed.fits(form):
         return None
-    whole = _ticks(plain)
-    return whole // DAY * DAY if form.word == "date" else whole
+    return parsed.ticks // DAY * DAY if form.word == "date" else parsed.ticks
 
 
 # ------------------------------------------------------------------------------------------------ what options speak of

@@ -302,7 +302,7 @@ def test_the_share_of_people_has_the_sensitivity_that_it_is_priced_for():
             read = SHARES.enter({"x": x}, ids)
             data = indicator(read.arguments["x"], 1, None)
             data = data.drop() if missing == "drop" else data.filled(-1.0)
-            sums.append([int(s) for s in data.weighted_sum(true_and_false)])
+            sums.append([int(s) for s in data.rows.sum(true_and_false)])
         for one, two in itertools.combinations(sums, 2):
             moves = [abs(a - b) for a, b in zip(one, two, strict=True)]
             assert moves[0] <= U

@@ -41,8 +41,9 @@ TAIL_ERROR = 1e-12
 """The probability of larger noise, which is added to every tail."""
 
 
-def true_and_false(x: Floats, weights: Weights) -> list[int]:
-    """The number of rows above 0 and of the others, or the units of both."""
+def true_and_false(lines: Floats, weights: Weights) -> list[int]:
+    """Of one column the number of rows above 0 and of the others, or the units of both."""
+    (x,) = lines
     if weights is None:
         hits = int(np.count_nonzero(x > 0))
         return [hits, x.size - hits]
@@ -227,7 +228,7 @@ def proportion(
     """
     question = read_question("proportion", epsilon, options)
     data, question = column(indicator(x, equals, above), question)
-    true, false = data.weighted_sum(true_and_false)
+    true, false = data.rows.sum(true_and_false)
     count = 0 if question.size_is_secret else data.count()
     notes: tuple[str, ...] = ()
     if data.of_people and data.own is None:

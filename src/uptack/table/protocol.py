@@ -251,11 +251,7 @@ class Column:
         """
         if self.unit.weighted:
             raise UptackError("sums over rows are not proved for people")
-        return self.rows.sum(partial(_of_first, f, False))
-
-    def weighted_sum(self, f: Callable[[Floats, Weights], list[Any]]) -> list[Any]:
-        """Σ f(values, weights): the same with the units of each row, None where each has one."""
-        return self.rows.sum(partial(_of_first, f, True))
+        return self.rows.sum(partial(_apply_to_values, f))
 
     def person_means(self, f: Callable[[Floats], Floats]) -> Floats:
         """One number per person: the weighted mean of f over her rows. The order of people is the same for every f."""
@@ -277,8 +273,8 @@ class Column:
         return inside, int(units[-1]) - inside, int(np.diff(units[a : b + 1]).max(initial=0))
 
 
-def _of_first(f: Callable[..., list[Any]], weighted: bool, lines: Floats, weights: Weights) -> list[Any]:
-    return f(lines[0], weights) if weighted else f(lines[0])
+def _apply_to_values(f: Callable[[Floats], list[Any]], lines: Floats, weights: Weights) -> list[Any]:
+    return f(lines[0])
 
 
 class Columns(tuple[Column, ...]):

@@ -72,15 +72,15 @@ BY_FIX = (
 )
 
 
-def category_fields(by: Any, name: str = "by") -> dict[str, Field]:
+def category_fields(by: Any) -> dict[str, Field]:
     """One or several columns of categories, by the container's own type, under names of their own."""
-    several = parts(name, by)
+    several = parts("by", by)
     columns = [by] if several is None else [part for _, part in several]
     if not columns:
-        raise InvalidArgument(name, BY_MUST, checks.outline(by), BY_FIX)
-    fields = {f"{name} {i}": field(name, part, BY_MUST, BY_FIX) for i, part in enumerate(columns)}
+        raise InvalidArgument("by", BY_MUST, checks.outline(by), BY_FIX)
+    fields = {f"by {i}": field("by", part, BY_MUST, BY_FIX) for i, part in enumerate(columns)}
     if len({one.size for one in fields.values()}) > 1:
-        raise InvalidArgument(name, "columns of equal length", "columns of different lengths", BY_FIX)
+        raise InvalidArgument("by", "columns of equal length", "columns of different lengths", BY_FIX)
     return fields
 
 

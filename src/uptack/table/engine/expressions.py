@@ -238,18 +238,18 @@ def with_weights(rows: Any, people: connection.SharedTable, ids: Sequence[str], 
     return rows.join(theirs.select(*ids, w=row_weight(theirs.m, unit)), list(ids)).select(*values, "w")
 
 
-def unit_sums(column: Any, each: str = "units") -> dict[str, Any]:
+def unit_sums(column: Any) -> dict[str, Any]:
     """The sum of a column of units, as two sums of the engine for `unit_total`.
 
     A person has U < 2^33 units, so integers of 64 bits hold those of 2^63/U = 1.7·10^9 people and not of more; Spark
     goes round then, or raises. Sums of the lower 16 bits and of the rest hold those of 2^46 rows.
     """
-    return {f"{each}_high": (column >> HALF).sum(), f"{each}_low": (column & (2**HALF - 1)).sum()}
+    return {"units_high": (column >> HALF).sum(), "units_low": (column & (2**HALF - 1)).sum()}
 
 
-def unit_total(line: Mapping[str, Any], each: str = "units") -> int:
+def unit_total(line: Mapping[str, Any]) -> int:
     """What `unit_sums` has added up; 0 where there was nothing."""
-    return (int(line[f"{each}_high"] or 0) << HALF) + int(line[f"{each}_low"] or 0)
+    return (int(line["units_high"] or 0) << HALF) + int(line["units_low"] or 0)
 
 
 class Sums(NamedTuple):

@@ -39,13 +39,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from uptack.account import Account, AssumptionFailed, Mechanism
+from uptack.account import AssumptionFailed, Mechanism
 from uptack.exact import Rational, ball, logarithm
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
@@ -60,7 +60,6 @@ LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=Tru
 """Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
 VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 15, -1))
 """The same for vectors, whose guarantee pays for the bits of every coordinate: down to 16 of them."""
-LATTICE = LATTICES[0]
 
 FAILURE = Fraction(1, 10**6)
 """The probability of a reply from outside interval K. If n is too small for it, the reply is ⊥."""
@@ -210,12 +209,6 @@ class Boxes:
         sure = outside <= math.log(refusal.failure) + 1e-9
         return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
 
-    @overload
-    def draw(self, rho: Fraction, entropy: Entropy, refusal: None = None) -> list[int]: ...
-
-    @overload
-    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal) -> list[int] | None: ...
-
     def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal | None = None) -> list[int] | None:
         """A point with probability proportional to ρ^score: first the score, then a uniform point that has it.
 
@@ -235,7 +228,7 @@ class Boxes:
 def boxes(
     reaches: list[Reach],
     steps: int,
-    lattice: Lattice = LATTICE,
+    lattice: Lattice,
     *,
     widen: float = 0.0,
     nonnegative: bool = False,
@@ -320,27 +313,6 @@ def _pad(ends: NDArray[np.int64], whole: Sequence[tuple[int, int]], side: int, w
     """Ends of boxes, and then of the box of all candidates up to this width."""
     last = np.array(whole, np.int64)[:, side : side + 1]
     return np.hstack([ends, np.repeat(last, width - ends.shape[1], axis=1)])
-
-
-def inverse_sensitivity(
-    reach: Reach,
-    steps: int,
-    account: Account,
-    refusal: Refusal,
-    *,
-    granularity: Fraction | None = None,
-    nonnegative: bool = False,
-    lattice: Lattice = LATTICE,
-) -> float | None:
-    """One number, or None for ⊥, by the theorems above: spends all of the account's ε.
-
-    With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
-    of g: tied values then fill a shell of many points instead of one.
-    """
-    widen = float(granularity / 2) if granularity is not None else 0.0
-    nested = boxes([reach], steps, lattice, widen=widen, nonnegative=nonnegative)
-    drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, refusal))
-    return None if drawn is None else round_to(lattice.value(drawn[0]), granularity)
 
 
 def _uniform_between(inner: list[tuple[int, int]] | None, outer: list[tuple[int, int]], entropy: Entropy) -> list[int]:

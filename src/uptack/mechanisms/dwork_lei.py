@@ -7,17 +7,17 @@ answer cost ε each is (2ε, 2δ'), S alone (2ε, 2δ'), M on top of S (4ε, 4δ
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from uptack.account import Mechanism
-from uptack.mechanisms.additive_noise import GridNoise
+from uptack.mechanisms.additive_noise import GridNoise, calibrated_laplace
 from uptack.mechanisms.ptr import FactorNoise, Proposal, TestedAnswer, grid, log_grid, same_bin
 from uptack.noise import Entropy, Grid, IntegerLaplace
 from uptack.privacy import loss
 
 SHIFTS = (Fraction(0), Fraction(1, 2))
+"""By how many bins each of the two grids is moved."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,15 @@ def log_width(n: int) -> float:
     return math.log1p(1 / math.log(max(n, 2)))
 
 
-def scale(width: float, level: Level, shifts: Sequence[Fraction] = SHIFTS) -> TestedAnswer:
-    """S: a scale through grids on its logarithm, with any number of shifts."""
-    test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
-    proposals = [Proposal(width, same_bin(log_grid(width, s)), test, answer, level.cutoff) for s in shifts]
-    return TestedAnswer.of(proposals, scale=True, same_answer=True)
+def two_grids(width: float, level: Level, *, scale: bool) -> TestedAnswer:
+    """A `scale` through grids on its logarithm, as in S; or a location through grids, the second stage of M.
 
-
-def location(width: float, level: Level, shifts: Sequence[Fraction] = SHIFTS) -> TestedAnswer:
-    """The second stage of M: a location through grids whose width follows from a private or public scale."""
+    The width of M's grids follows from a private or public scale (`bin_width`).
+    """
+    bins = log_grid if scale else grid
     test, answer = loss.Test(level.epsilon, level.delta), loss.Answer(level.epsilon)
-    proposals = [Proposal(width, same_bin(grid(width, s)), test, answer, level.cutoff) for s in shifts]
-    return TestedAnswer.of(proposals, scale=False, same_answer=True)
+    proposals = [Proposal(width, same_bin(bins(width, shift)), test, answer, level.cutoff) for shift in SHIFTS]
+    return TestedAnswer.of(proposals, scale=scale, same_answer=True)
 
 
 LEAST, MOST = 1e-300, 1e300
@@ -110,10 +107,10 @@ class NoisyMean(Mechanism[Fraction, tuple[float, GridNoise]]):
     @property
     def noise(self) -> GridNoise:
         """The law of the noise, on its grid."""
-        step = Fraction(Grid.finer_than(self.bound).step)
         assert isinstance(self.loss, loss.Approximate)
-        law = IntegerLaplace((math.ceil(self.bound / step) + 1) / Fraction(self.loss.epsilon))
-        return GridNoise(law, float(step), float(step) / 2)
+        law, grid = calibrated_laplace(self.bound, Fraction(self.loss.epsilon), 1)
+        step = float(Fraction(grid.step))
+        return GridNoise(law, step, step / 2)
 
     def draw(self, value: Fraction, entropy: Entropy) -> tuple[float, GridNoise]:
         """The noisy mean, and the law of its noise."""

@@ -164,20 +164,24 @@ class TestedAnswer(Mechanism[Build, TestedValue | None]):
 
     Its input, `build(steps)`, reads the data. The answer is T(D) plus Laplace noise for the proposal's bound; of a
     `scale` it is T(D)·e^noise, with Laplace noise on the logarithm, and 0 stays 0, as a passed test says it does for
-    neighbours. `same_answer` is for proposals with one and the same bound.
+    neighbours. Proposals with one and the same bound have the same answer (`uptack.privacy.loss.Cascade`).
     """
 
     __test__ = False  # not a pytest class
 
     proposals: tuple[Proposal, ...]
     scale: bool = False
-    same_answer: bool = False
 
     @staticmethod
     def of(proposals: Sequence[Proposal], *, scale: bool, same_answer: bool = False) -> TestedAnswer:
         """With the loss of the cascade."""
         units = tuple(loss.Unit(p.test, p.answer) for p in proposals)
-        return TestedAnswer(loss.Cascade(units, same_answer), tuple(proposals), scale, same_answer)
+        return TestedAnswer(loss.Cascade(units, same_answer), tuple(proposals), scale)
+
+    @property
+    def _same_answer(self) -> bool:
+        assert isinstance(self.loss, loss.Cascade)
+        return self.loss.same_answer
 
     def draw(self, value: Build, entropy: Entropy) -> TestedValue | None:
         """Thresholds first, then the reach, then the answer."""
@@ -207,7 +211,7 @@ class TestedAnswer(Mechanism[Build, TestedValue | None]):
         """⊥ has cost the tests alone."""
         if output is not None:
             return self.loss
-        return loss.Cascade(tuple(loss.Unit(p.test, None) for p in self.proposals), self.same_answer)
+        return loss.Cascade(tuple(loss.Unit(p.test, None) for p in self.proposals), self._same_answer)
 
     def price(self, value: Build, other: Build, output: TestedValue | None) -> float:
         """Each test by how far its A moves, and the answer by how far T(D) does.
@@ -226,7 +230,7 @@ class TestedAnswer(Mechanism[Build, TestedValue | None]):
                 raise AssumptionFailed("a wrong proposal passes with a probability above δ")
         if output is None:
             return sum(tests)
-        spent, passed = max(tests) if self.same_answer else sum(tests), output.passed
+        spent, passed = max(tests) if self._same_answer else sum(tests), output.passed
         if one.value == two.value or max(near[passed], far[passed]) <= 1:  # at A ≤ 1 only a false pass gets here
             return spent
         return spent + self._answer_price(float(one.value), float(two.value), self.proposals[passed])

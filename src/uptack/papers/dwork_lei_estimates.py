@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.account import Account
-from uptack.account import Outcome as Found
+from uptack.account import Account, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -64,9 +63,9 @@ def S(
     """
     x, level, account = read_arguments("S", D, n, eps, delta, entropy)
     if advice := unfit(x.size, level, tests=2):
-        return account.close(Found.refusal(HOW, advice))
-    found = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, account)
-    return _close(account, found, level, x.size, dwork_lei.log_width)
+        return account.close(Outcome.refusal(HOW, advice))
+    scale = spread(x, quartiles(x.size), dwork_lei.log_width(x.size), level, account)
+    return _close(account, scale, level, x.size, dwork_lei.log_width)
 
 
 @release(page="papers")
@@ -83,8 +82,8 @@ def Scale(x: Any, eps: Rational, delta: Rational, *, entropy: Entropy | None = N
     """
     half = checks.inside_unit("delta", delta) / 2
     data, level, account = read_arguments("Scale", x, None, eps, half, entropy, argument="x")
-    found = spread(data, quartiles(data.size), math.log(2), level, account)
-    return _close(account, found, level, data.size, lambda m: math.log(2))
+    scale = spread(data, quartiles(data.size), math.log(2), level, account)
+    return _close(account, scale, level, data.size, lambda m: math.log(2))
 
 
 @release(data=("D",), page="papers")
@@ -117,13 +116,13 @@ def M(
         raise InvalidArgument("s", "at most 1e300", checks.describe(s))
     x, level, account = read_arguments("M", D, n, eps, delta, entropy)
     if advice := unfit(n, level, tests=4 if given is None else 2):
-        return account.close(Found.refusal(HOW, advice))
+        return account.close(Outcome.refusal(HOW, advice))
     width = float(given or 0)
     if given is None:
-        found = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
-        if found is None:
-            return _close(account, found, level, n, dwork_lei.log_width)
-        width = found.value
+        scale = spread(x, quartiles(n), dwork_lei.log_width(n), level, account)
+        if scale is None:
+            return _close(account, scale, level, n, dwork_lei.log_width)
+        width = scale.value
     answer = noisy_median(x, width, level, account)
     return _close(account, answer, level, n, lambda m: float(m ** (-1 / 3)))
 
@@ -164,21 +163,21 @@ def TM(
     hi, N = n - lo, n - 2 * lo - 1
     rows = Advice(n=math.ceil(4 / (1 - trim))) if N < 1 else None
     if advice := rows or unfit(n, level, tests=2):
-        return account.close(Found.refusal(HOW, advice))
-    found = spread(x, (lo, hi), dwork_lei.log_width(n), level, account)
-    if found is None:
-        return _close(account, found, level, n, dwork_lei.log_width)
+        return account.close(Outcome.refusal(HOW, advice))
+    scale = spread(x, (lo, hi), dwork_lei.log_width(n), level, account)
+    if scale is None:
+        return _close(account, scale, level, n, dwork_lei.log_width)
     if power is None:  # the factor that S's answer is raised by, and the chance that it is too small all the same
-        factor, failure = dwork_lei.safe_factor(found.noise, level.delta), level.delta
+        factor, failure = dwork_lei.safe_factor(scale.noise, level.delta), level.delta
     else:
-        factor, failure = n ** float(power), dwork_lei.too_small(found.noise, float(power) * math.log(n))
-    bound = found.value * factor * ROUNDING / N if found.value > 0 else 0.0
-    if max(found.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
-        return account.close(Found.refusal(HOW, TOO_LARGE))
+        factor, failure = n ** float(power), dwork_lei.too_small(scale.noise, float(power) * math.log(n))
+    bound = scale.value * factor * ROUNDING / N if scale.value > 0 else 0.0
+    if max(scale.value, bound) >= dwork_lei.MOST or 2 * level.delta + failure >= 1:
+        return account.close(Outcome.refusal(HOW, TOO_LARGE))
     ranked = order_of(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)], ROW)
     mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
     value, noise = account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
-    return account.close(Found(value, HOW, noise))
+    return account.close(Outcome(value, HOW, noise))
 
 
 def read_arguments(
@@ -216,13 +215,14 @@ def unfit(n: int, level: Level, tests: int) -> Advice | None:
 
 def spread(x: Floats, ranks: tuple[int, int], width: float, level: Level, account: Account) -> TestedValue | None:
     """S on the range between any two ranks. More than n rows can't change, so no further interval is built."""
-    return account.draw(dwork_lei.scale(width, level), lambda steps: InterquantileRange(x, ranks, min(steps, x.size)))
+    grids = dwork_lei.two_grids(width, level, scale=True)
+    return account.draw(grids, lambda steps: InterquantileRange(x, ranks, min(steps, x.size)))
 
 
 def noisy_median(x: Floats, width: float, level: Level, account: Account) -> TestedValue | None:
     """M for a given scale: a location with bins of its answer's size."""
-    mechanism, n = dwork_lei.location(dwork_lei.bin_width(width, x.size), level), x.size
-    return account.draw(mechanism, lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)))
+    grids, n = dwork_lei.two_grids(dwork_lei.bin_width(width, x.size), level, scale=False), x.size
+    return account.draw(grids, lambda steps: LStatistic.quantile(x, (n + 1) // 2, min(steps, n)))
 
 
 def _close(
@@ -234,7 +234,7 @@ def _close(
     a quarter of a bin for as many rows as the test looks at. At least twice the present n.
     """
     if outcome is not None:
-        return account.close(Found(outcome.value, HOW, outcome.noise))
+        return account.close(Outcome(outcome.value, HOW, outcome.noise))
     noise = IntegerLaplace(1 / level.epsilon)
     fixed = noise.cutoff(level.delta) if level.cutoff is None else None
 
@@ -242,4 +242,4 @@ def _close(
         steps = (math.log(m) ** 2 if fixed is None else fixed) + 3 * float(noise.scale)
         return m >= LEAST_N and SCALE_SLOPE * steps / m <= width(m) / 4
 
-    return account.close(Found.refusal(HOW, Advice(n=max(least_n(passes), 2 * n))))
+    return account.close(Outcome.refusal(HOW, Advice(n=max(least_n(passes), 2 * n))))

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.account import Account
-from uptack.account import Outcome as Found
+from uptack.account import Account, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms import dwork_lei
@@ -20,7 +19,7 @@ from uptack.mechanisms.dwork_lei import Level
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.papers.dwork_lei_estimates import HOW, LEAST_EPSILON, LEAST_N, noisy_median, spread, unfit
 from uptack.privacy import loss
-from uptack.reach.hampel_certificate import LARGEST, GridCell
+from uptack.reach.hampel_certificate import LARGEST
 from uptack.reach.l_statistics import quartiles
 from uptack.registry import release
 from uptack.regression.block_assignment import BlockedDesign
@@ -49,7 +48,7 @@ def R_S(
     The rows are put into m = ⌊n/p⌋ random blocks of p, or of p + 1 where p does not divide n. Each block gives its
     least squares estimate, a singular one the shortest; M is run on the m estimates of each coefficient.
 
-    **Theorem.** (4pε, 4pδ')-differentially private under SUBSTITUTE, for any data, with M's δ'. (In print 6pε, and a
+    **Theorem.** (4pε, 4pδ')-differentially private under SUBSTITUTE, for any data, with M's δ'. (In print 6pε, and
     singular blocks are not mentioned: leaving them out would make m depend on the data.)
 
     The design is D_x as it is: add a column of ones for an intercept.
@@ -62,16 +61,16 @@ def R_S(
     data, level, account = _read_arguments("R_S", D_x, D_y, eps, delta, entropy)
     m, p = data.n // data.p, data.p
     if advice := unfit(m, level, tests=4 * p):
-        return account.close(Found.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
+        return account.close(Outcome.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
     estimates, values = least_squares_in_blocks(data, data.n, m, account), []
     for column in estimates.T:
         x, blocks = np.ascontiguousarray(column), account.through(loss.Partition)
         scale = spread(x, quartiles(m), dwork_lei.log_width(m), level, blocks)
         median = None if scale is None else noisy_median(x, scale.value, level, blocks)
         if median is None:
-            return account.close(Found.refusal(HOW, _advice(data, level)))
+            return account.close(Outcome.refusal(HOW, _advice(data, level)))
         values += [median.value]
-    return account.close(Found(np.array(values), HOW))
+    return account.close(Outcome(np.array(values), HOW))
 
 
 @release(data=("D_x", "D_y"), page="papers")
@@ -103,18 +102,18 @@ def R_H(
     if data.n > LARGEST:
         raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
     if p > MOST:
-        return account.close(Found.refusal(HOW, SHORTCUT))
+        return account.close(Outcome.refusal(HOW, SHORTCUT))
     test = _row_test(data, level)
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
-        return account.close(Found.refusal(HOW, replace(advice, n=p * (advice.n or 0) or None)))
+        return account.close(Outcome.refusal(HOW, replace(advice, n=p * (advice.n or 0) or None)))
     blocks, estimates = account.through(loss.Partition), least_squares_in_blocks(data, data.n, m, account)
     scales = [spread(c, quartiles(m), dwork_lei.log_width(m), level, blocks) for c in estimates.T]
-    found = [s.value for s in scales if s is not None]
-    if len(found) < p:
-        return account.close(Found.refusal(HOW, _advice(data, level)))
+    values = [scale.value for scale in scales if scale is not None]
+    if len(values) < p:
+        return account.close(Outcome.refusal(HOW, _advice(data, level)))
     narrow = data.n ** (-1 / max(2 * p, 4))
-    widths = np.array([s * narrow if s > dwork_lei.LEAST else data.n**-0.5 for s in found])
+    widths = np.array([s * narrow if s > dwork_lei.LEAST else data.n**-0.5 for s in values])
     return _cascade(data, np.clip(widths, *WIDTHS), test, account, level)
 
 
@@ -127,13 +126,13 @@ def _cascade(
     cascade = loss.Cascade(tuple(loss.Unit(test.test, answer) for _ in grids.tests), same_answer=True)
     rows = FittedRows.of(data)
     if account.draw(CellTest(cascade, (grids,)), rows) is None:
-        return account.close(Found.refusal(HOW, _advice(data, level)))
+        return account.close(Outcome.refusal(HOW, _advice(data, level)))
     noisy = []
     for b, h in zip(rows.beta, widths, strict=True):  # each costs ε/p
         law, grid = calibrated_laplace(p * Fraction(h) * (1 + LONGER), level.epsilon, 1)
         noise = GridMechanism(loss.Pure(level.epsilon / p), law, grid)
         noisy.append(float(account.prepaid().draw(noise, np.array([_float(b)]))[0]))
-    return account.close(Found(np.array(noisy), HOW))
+    return account.close(Outcome(np.array(noisy), HOW))
 
 
 def _float(b: Fraction) -> float:
@@ -150,64 +149,6 @@ def _row_test(data: BlockedDesign, level: Level) -> RowTest:
     steps = math.floor(STEPS * math.log(max(data.n, 2)) ** 2) + 1
     false_pass = Fraction(math.ceil(unset.noise.exact_tail(steps).bounds()[1] * 10**40), 10**40)
     return replace(unset, test=loss.Test(level.epsilon, false_pass))
-
-
-def Q_2(u: Floats, y: Floats, cell: GridCell) -> int:
-    """The exact answer: rows to add or remove for some minimiser of Σ|y_i - u_i·β| to lie outside the cell, p ≤ 2.
-
-    By Lemma 22 it is ⌈‖γ‖⌉ for the shortest subgradient γ at any point outside or on the boundary. The points to look
-    at are, on each line u_i·β = y_i, where it meets others or the sides of the cell, and one between each two of those:
-    O(n³) for p = 2.
-    """
-    there = u.any(axis=1)
-    u, y = u[there], y[there]
-    points = _corners(u, y, cell) if len(u) else cell.high[None, :]
-    points = points[((points <= cell.low) | (points >= cell.high)).any(axis=1)]
-    r = y - points @ u.T
-    on = np.abs(r) <= 1e-9 * (1 + np.abs(y))
-    gradient = -np.where(on, 0.0, np.sign(r)) @ u
-    least, bound = np.inf, np.linalg.norm(gradient, axis=1) - on.sum(axis=1)
-    for k in np.argsort(bound, kind="stable"):
-        if bound[k] >= least:
-            break
-        least = min(least, _shortest(gradient[k], u[on[k]]))
-    return math.ceil(least - 1e-7)
-
-
-def _shortest(gradient: Floats, edges: Floats) -> float:
-    """The least ‖gradient + Σ a_i·edge_i‖ over |a_i| ≤ 1 in the plane: the distance of 0 to a polygon."""
-    flat = np.zeros((len(edges) + 1, 2))
-    flat[:-1, : gradient.size] = edges
-    centre = np.zeros(2)
-    centre[: gradient.size] = gradient
-    flat *= np.where((flat[:, 1] < 0) | ((flat[:, 1] == 0) & (flat[:, 0] < 0)), -1.0, 1.0)[:, None]
-    flat = flat[np.argsort(np.arctan2(flat[:, 1], flat[:, 0]), kind="stable")]
-    half = np.cumsum(np.vstack([-flat.sum(axis=0), 2 * flat]), axis=0)
-    corners = centre + np.vstack([half, -half])
-    sides = np.roll(corners, -1, axis=0) - corners
-    left = sides[:, 1] * corners[:, 0] - sides[:, 0] * corners[:, 1]
-    if (left > -1e-12).all() and left.sum() > 1e-9:  # 0 is to the left of every side
-        return 0.0
-    share = np.clip(-(corners * sides).sum(axis=1) / np.maximum((sides**2).sum(axis=1), 1e-300), 0.0, 1.0)
-    return float(np.linalg.norm(corners + share[:, None] * sides, axis=1).min())
-
-
-def _corners(u: Floats, y: Floats, cell: GridCell) -> Floats:
-    """The points of `Q_2`: for p = 1 the data's own, and the ends of the cell."""
-    if u.shape[1] == 1:
-        own = np.unique(np.concatenate([y / u[:, 0], cell.low, cell.high]))
-        return np.concatenate([own, (own[1:] + own[:-1]) / 2, [own[0] - 1, own[-1] + 1]])[:, None]
-    across = np.concatenate([u, np.eye(2), np.eye(2)])
-    at = np.concatenate([y, cell.low, cell.high])
-    points = []
-    for row, value in zip(across, at, strict=True):  # the cell's own sides too
-        foot, along = row * value, np.array([-row[1], row[0]])
-        slope = across @ along
-        meets = np.abs(slope) > 1e-12
-        t = np.unique((at[meets] - across[meets] @ foot) / slope[meets])
-        t = np.concatenate([t, (t[1:] + t[:-1]) / 2, [t[0] - 1, t[-1] + 1]])
-        points.append(foot + t[:, None] * along)
-    return np.concatenate(points)
 
 
 def _read_arguments(

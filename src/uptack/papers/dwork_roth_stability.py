@@ -63,8 +63,8 @@ def A_dist(
     half, bits = checks.inside_unit("delta", delta) / 2, source(entropy)
     checks.epsilon(eps, "eps")
     value, far = _value_and_distance(g, x, distance)
-    found = release_if_stable(value, far, epsilon=eps, delta=half, entropy=bits)
-    return replace(found, mechanism="A_dist")
+    reply = release_if_stable(value, far, epsilon=eps, delta=half, entropy=bits)
+    return replace(reply, mechanism="A_dist")
 
 
 def _value_and_distance(

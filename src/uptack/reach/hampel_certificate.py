@@ -1,10 +1,10 @@
-"""How many rows must change before a minimiser of Σ|y_i - u_i·β| leaves a cell (the query Q_2 of R_H), in O(n log n).
+"""How many rows must change before a minimiser of Σ|y_i - u_i·β| leaves a cell, in O(n log n): R_H's query Q_2.
 
 **Certificate.** Rows have ‖u_i‖ = 1 (or 0). Let C be a box with centre c. At a point b of its boundary let
 d = (b - c)/‖b - c‖, and let φ(b) be the least g·d over the subgradients g of the sum at b: each row adds the derivative
 ±u_i·d of its own term, and -|u_i·d| if b lies on its hyperplane. The certificate is the least φ(b) on the boundary.
 
-1. *It is a lower bound of the answer to Q_2.* Along a ray from c derivatives grow, so a point β beyond b has
+1. *It is a lower bound of that number.* Along a ray from c derivatives grow, so a point β beyond b has
    g·d ≥ φ(b) for each subgradient g: no point outside C has a subgradient shorter than the certificate. One added or
    removed row changes a subgradient by at most 1, and a minimiser has the subgradient 0.
 2. *It is 1-Lipschitz in added and removed rows*, 2-Lipschitz in replaced ones: at each b a row adds at most 1 in size.

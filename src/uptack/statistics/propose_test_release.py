@@ -74,7 +74,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
         return _trimmed_mean_by_grids(statistic, statistic.averaged(n), data, n, question, advice())
     level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
     if grids:
-        scale: Any = dwork_lei.scale(dwork_lei.log_width(n), level)
+        scale: Any = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
     else:  # S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)
         bound = min(SCALE_SLOPE * _rows_examined(first) / n, dwork_lei.log_width(n))
         widest = LARGEST_NOISE if stages == 1 else LARGEST_ROUGH_NOISE
@@ -90,7 +90,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
     if stages == 1:
         return Outcome(spread.value, how, spread.noise)
     if grids:
-        location: Any = dwork_lei.location(dwork_lei.bin_width(spread.value, n), level)
+        location: Any = dwork_lei.two_grids(dwork_lei.bin_width(spread.value, n), level, scale=False)
     else:  # bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one
         s = max(spread.value, 1e-300)
         bounds = _ladder(rest, statistic.slope * s * _rows_examined(rest) / n, LARGEST_NOISE * s, ptr.diameter)
@@ -139,7 +139,8 @@ def _trimmed_mean_by_grids(
     failure, rows = question.delta / 3, question.rows
     level = dwork_lei.Level(question.epsilon / 3, failure)
     low, high = statistic.spread(n)
-    grids, ranks = dwork_lei.scale(dwork_lei.log_width(n), level), (low + 1 - rows, high - 1 + rows)
+    grids = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
+    ranks = low + 1 - rows, high - 1 + rows
     spread = question.account.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
     if spread is None:
         return question.refuse(GRIDS, advice)

@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from tests.attacks.small_tables import columns_of, tabular
-from uptack.errors import InvalidArgument
+from uptack.errors import BudgetExceeded, InvalidArgument
 from uptack.ledger import Ledger
 from uptack.registry import declared
 from uptack.report.profile import profile
@@ -108,6 +108,35 @@ def test_an_argument_that_was_debited_is_refused_by_name_and_for_free(tmp_path, 
     session, ledger = opened(tmp_path)
     with pytest.raises(InvalidArgument, match=f"^{argument} must be"):
         session.run(ut.Request(name, *columns, **{"epsilon": EPSILON, **options}))
+    assert ledger.spent().epsilon == 0
+
+
+@pytest.mark.parametrize("name", [made.name for made in tabular() if made.reads.most is None or made.reads.most > 1])
+def test_a_column_that_is_named_twice_is_refused_before_the_debit_or_not_at_all(tmp_path, name):
+    session, ledger = opened(tmp_path)
+    declaration = declared()[name]
+    width = max(declaration.reads.least, 2)
+    for columns in (["a"] * width, ["w"] * width, ["t"] * width, ["a", "b", "b"][:width], ["g", *"ab", "a"]):
+        before = ledger.spent()
+        error = asked(session, name, columns, {**declaration.examples[0], "epsilon": EPSILON})
+        assert error is None or ledger.spent() == before, (columns, error)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda session: session.margins("w", "t", epsilon=1, groups={"w": ["x", "y"], "t": [True, False]}),
+        lambda session: session.run_all([ut.Request("median", "a", epsilon=0.5)] * 2, progress=False),
+        lambda session: session.run_all(
+            [ut.Request("median", "a", epsilon=0.5), ut.Request("median", "z", epsilon=0.1)], progress=False
+        ),
+    ],
+    ids=["margins", "several requests", "several requests, one of them wrong"],
+)
+def test_a_budget_that_does_not_cover_all_pays_for_none(tmp_path, ask):
+    ledger = Ledger(tmp_path / "small.db", epsilon="3/4")
+    with pytest.raises((BudgetExceeded, InvalidArgument)):
+        ask(ut.open(frame(), ledger=ledger))
     assert ledger.spent().epsilon == 0
 
 

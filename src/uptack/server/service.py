@@ -397,8 +397,7 @@ class Service:
                 return plan.releases[0].refusal
             reader, line = narrowed.on(held.reader.source), narrowed.line(request)
             run = functools.partial(reader.run_rehearsed_on, request, narrowed)
-        if not plan.affordable:
-            raise BudgetExceeded(plan.total, plan.remaining)
+        plan.check_affordable()
         slots = TimeSlots.of(held.rows, columns, held.config.seconds) if self.config.slots else NO_SLOTS
         return ReleaseJob(held, line, plan.total, slots, run)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uptack.display import FigureTable, Record, Tabular
 from uptack.display.plots import bars, caption
-from uptack.errors import UptackError
+from uptack.errors import BudgetExceeded, UptackError
 from uptack.labels import label
 from uptack.privacy import Privacy, tight
 from uptack.privacy.cost import cost, within
@@ -73,6 +73,11 @@ class Plan(Tabular):
     def affordable(self) -> bool:
         """Whether the remaining budget covers it."""
         return self.remaining is None or self.total.under(self.remaining.adjacency) <= self.remaining
+
+    def check_affordable(self) -> None:
+        """Refuses a plan that the remaining budget does not cover, before any part of it is paid for."""
+        if not self.affordable:
+            raise BudgetExceeded(self.total, self.remaining)
 
     def __str__(self) -> str:
         lines = [str(line) for line in self.releases]

@@ -242,8 +242,12 @@ class Session:
         return PaidPlan(self, fixed, price)
 
     def run_all(self, requests: Iterable[Request], *, progress: bool | None = None) -> list[Made]:
-        """Make several releases one after the other, with a progress line."""
+        """Make several releases one after the other, with a progress line.
+
+        What is wrong with any of them, and a budget that does not cover all, is found before the first is paid for.
+        """
         waiting = list(requests)
+        self.plan(waiting).check_affordable()
         return [self.run(request) for request in track(waiting, "releases", show=progress, total=len(waiting))]
 
     def histogram(self, *columns: str | Iterable[str], **options: Any) -> Made:
@@ -290,7 +294,7 @@ class Session:
             Request("count", by=list(table), **{**options, **each, **groups})
             for table, groups in zip(tables, own, strict=True)
         ]
-        self.plan(requests)  # refuses what is wrong with any of them before the first is paid for
+        self.plan(requests).check_affordable()  # what is wrong with any of them is found before the first is paid for
         return {table: self.run(request) for table, request in zip(tables, requests, strict=True)}
 
     def __getattr__(self, name: str) -> Callable[..., Made]:

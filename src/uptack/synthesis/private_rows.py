@@ -15,6 +15,7 @@ from uptack import checks
 from uptack.account import Account, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, concentrated_rho
 from uptack.registry import release
@@ -182,6 +183,10 @@ def _plan(columns: Columns, account: Account, levels: object) -> MeasurementPlan
     kinds, forms = ({column.name: getattr(column, what) for column in columns} for what in ("kind", "form"))
     if not kinds:
         raise InvalidArgument("table", "one with at least one column", "none")
+    if len(kinds) < len(columns):
+        names = [column.name for column in columns]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidArgument("columns", "different ones", f"{label(twice)} twice")
     checks.few("table", len(kinds), MOST_COLUMNS, "columns", "Choose the columns that belong together.")
     listed: dict[str, list[Hashable]] = {n: [False, True] for n, kind in kinds.items() if kind == "boolean"}
     given: Mapping[str, Any] = {} if levels is None else checks.instance(

@@ -27,7 +27,7 @@ from numbers import Rational as AnyRational
 from typing import SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
-from flint import arb, ctx, fmpq
+from flint import acb, arb, ctx, fmpq
 
 Rational: TypeAlias = Fraction | Decimal | float | int | str
 
@@ -119,6 +119,16 @@ def working(bits: int) -> Iterator[None]:
 def ball(value: Fraction | int) -> arb:
     """The rational as a ball at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))
+
+
+def theta(a: arb) -> arb:
+    """Σ e^(-a·j²) over all integers j, for a > 0: Jacobi's θ₃(0 | ia/π), at the working precision.
+
+    >>> with working(64):
+    ...     float(theta(arb(1)))
+    1.7726...
+    """
+    return acb.modular_theta(acb(0), acb(0, a / arb.pi()))[2].real
 
 
 def logarithm(value: Fraction) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from uptack.exact import Real, ball, lower, read, round_up, upper
+from uptack.exact import Real, ball, lower, read, round_up, theta, upper, working
 from uptack.noise import IntegerLaplace
 from uptack.noise.coins import exp_minus
 
@@ -70,3 +70,10 @@ def test_numbers_too_small_to_write_out_are_still_compared_and_drawn():
 def test_two_equal_numbers_are_not_compared_forever():
     with pytest.raises(ArithmeticError):
         _ = Real(lambda: ball(Fraction(1, 3))) <= Fraction(1, 3)
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 500), Fraction(1, 3), Fraction(7), Fraction(900)])
+def test_theta_is_the_sum_of_its_series(rate):
+    with working(200):
+        terms = [(-ball(rate) * j * j).exp() for j in range(1, 400)]  # what is left out is below e^-300
+        assert upper(abs(theta(ball(rate)) - 1 - 2 * sum(terms, arb(0)))) < Fraction(1, 2**180)

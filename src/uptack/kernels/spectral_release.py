@@ -16,7 +16,7 @@ from uptack import checks
 from uptack.account import Account
 from uptack.display import ReleasedValue
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real, ball
+from uptack.exact import Rational, Real, ball, theta
 from uptack.kernels.kernel import UNIT, Floats, points, root_above
 from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import Entropy
@@ -130,15 +130,9 @@ class FourierBasis:
         return 3 * UNIT * root_above(self._peak())
 
     def _peak(self) -> Fraction:
-        """k(x, x) = (1 + 2Σ_j exp(-2π²j²σ²))^d, rounded up; a geometric series bounds the terms beyond the degree."""
+        """k(x, x) = (Σ exp(-2π²j²σ²) over all integers j)^d, rounded up."""
         sigma = Fraction(self.bandwidth)
-
-        def peak() -> arb:
-            term = [(-2 * (arb.pi() * j * ball(sigma)) ** 2).exp() for j in range(1, self.degree + 2)]
-            rest = term[-1] / (1 - (-2 * (arb.pi() * ball(sigma)) ** 2 * (2 * self.degree + 3)).exp())
-            return (1 + 2 * (sum(term[:-1], arb(0)) + rest)) ** self.dimension
-
-        return Real(peak).bounds()[1]
+        return Real(lambda: theta(2 * (arb.pi() * ball(sigma)) ** 2) ** self.dimension).bounds()[1]
 
 
 @dataclass(frozen=True, eq=False)

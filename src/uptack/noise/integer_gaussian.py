@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from uptack import checks
-from uptack.exact import Rational, Real, ball
+from uptack.exact import Rational, Real, ball, theta
 from uptack.noise.coins import flip_exp
 from uptack.noise.entropy import Entropy
 from uptack.noise.integer_laplace import IntegerLaplace, check_scale
@@ -31,21 +31,9 @@ def _tiny(term: arb) -> bool:
     return bool(term < arb(2) ** (-ctx.prec))
 
 
-def _theta(a: arb) -> arb:
-    """Σ over all integers j of e^(-a·j²), the rest of the series bounded by a geometric one."""
-    total, j, term = arb(1), 1, (-a).exp()
-    while not _tiny(term):
-        total, j = total + 2 * term, j + 1
-        term = (-a * j * j).exp()
-    return total + _plus_minus(2 * term / (1 - (-a * (2 * j + 1)).exp()))
-
-
 def normaliser(variance: Fraction) -> arb:
-    """Z = θ(1/2σ²) = σ·sqrt(2π)·θ(2π²σ²) by Poisson summation: take the series that converges faster."""
-    v = ball(variance)
-    if variance < Fraction(1, 6):
-        return _theta(1 / (2 * v))
-    return (2 * arb.pi() * v).sqrt() * _theta(2 * arb.pi() ** 2 * v)
+    """Z, the sum of e^(-k²/2σ²) over all integers k."""
+    return theta(1 / (2 * ball(variance)))
 
 
 def _sum_by_terms(variance: Fraction, start: int) -> arb:

@@ -89,6 +89,43 @@ def round_up(value: Fraction | SupportsFloat) -> float:
     return nearest if read(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+# ---------------------------------------- where a monotone statement begins to hold
+
+Number = TypeVar("Number", float, Fraction)
+
+
+def least(holds: Callable[[int], bool], near: int = 0) -> int:
+    """The least integer for which a monotone statement holds: false below it, true from it on. Probably next to `near`.
+
+    >>> least(lambda k: k**3 >= 1000, near=7)
+    10
+    """
+    low = high = near
+    stride = 1
+    if holds(near):
+        while holds(low := high - stride):
+            high, stride = low, 2 * stride
+    else:
+        while not holds(high := low + stride):
+            low, stride = high, 2 * stride
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def bisect(holds: Callable[[Number], bool], low: Number, high: Number, halvings: int) -> tuple[Number, Number]:
+    """A bracket that is halved so often, of a monotone statement that fails at its lower end and holds at its upper.
+
+    >>> bisect(lambda x: x**2 >= 2, 1.0, 2.0, halvings=3)
+    (1.375, 1.5)
+    """
+    for _ in range(halvings):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
+
+
 # ---------------------------------------- reals
 
 Answer = TypeVar("Answer")

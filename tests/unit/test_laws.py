@@ -4,8 +4,8 @@ from itertools import pairwise
 import mpmath
 import pytest
 
+from uptack.exact import least
 from uptack.noise import IntegerGaussian, IntegerLaplace
-from uptack.noise.integer_laws import least
 
 
 def test_the_least_integer_is_found_from_anywhere():

@@ -17,10 +17,10 @@ from uptack import checks
 from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.discrete.count_noise import cell_noise
 from uptack.errors import InvalidArgument
-from uptack.exact import Real, logarithm
+from uptack.exact import Real, least, logarithm
 from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, decay
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.integer_laws import Integers, least
+from uptack.noise.integer_laws import Integers
 from uptack.privacy import Adjacency, loss
 from uptack.privacy.loss import Approximate
 from uptack.table.protocol import Column

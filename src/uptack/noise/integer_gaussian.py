@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from uptack import checks
-from uptack.exact import Rational, Real, ball, theta
+from uptack.exact import Rational, Real, ball, bisect, theta
 from uptack.noise.coins import flip_exp
 from uptack.noise.entropy import Entropy
 from uptack.noise.integer_laplace import IntegerLaplace, check_scale
@@ -150,7 +150,4 @@ def real_gaussian_price(multiplier: float, delta: Fraction) -> float:
     low, high = 0.0, 1.0
     while failure(high) > wanted and high < 1e12:
         low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if failure(middle) <= wanted else (middle, high)
-    return high
+    return bisect(lambda epsilon: failure(epsilon) <= wanted, low, high, halvings=60)[1]

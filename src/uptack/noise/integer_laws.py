@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -15,25 +15,11 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real
+from uptack.exact import Rational, Real, least
 from uptack.noise.coins import Coin, exp_coin
 from uptack.noise.entropy import Entropy, source
 
 Integers = NDArray[np.int64]
-
-
-def least(holds: Callable[[int], bool]) -> int:
-    """The least integer for which a monotone statement holds: it is false below it and true from it on."""
-    high, stride = 0, 1
-    while not holds(high):
-        high, stride = high + stride, 2 * stride
-    low, stride = high - 1, 1
-    while holds(low):
-        high, low, stride = low, low - stride, 2 * stride
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 @lru_cache(maxsize=1024)

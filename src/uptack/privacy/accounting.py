@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, read
+from uptack.exact import Rational, bisect, read
 from uptack.privacy import loss
 from uptack.privacy.concentrated_dp import zcdp_total
 from uptack.privacy.cost import basic_total, cost
@@ -164,9 +164,7 @@ def _best(parts: Many, chance: float) -> tuple[float, float]:
 
     while high < STEEPEST and not past(high):
         low, high = high, 2 * high
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (low, middle) if past(middle) else (middle, high)
+    _, high = bisect(past, low, high, halvings=12)
     return high, (_cumulant(parts, high)[0] + needed) / high
 
 

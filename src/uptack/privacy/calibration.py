@@ -15,7 +15,7 @@ from flint import arb
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real, ball, logarithm
+from uptack.exact import Rational, Real, ball, bisect, logarithm
 
 PRECISION = 40
 """Bits of precision of a search. Its result is on the safe side of the exact answer."""
@@ -57,11 +57,7 @@ def _bracket(holds: Callable[[Fraction], bool], start: Fraction) -> tuple[Fracti
 
 def _least(holds: Callable[[Fraction], bool], start: Fraction) -> Fraction:
     """A number for which a monotone statement holds, above the least such one by less than a 2^-PRECISION part."""
-    low, high = _bracket(holds, start)
-    for _ in range(PRECISION):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return bisect(holds, *_bracket(holds, start), halvings=PRECISION)[1]
 
 
 def gaussian_noise_multiplier(epsilon: Rational, delta: Rational) -> Fraction:

@@ -20,7 +20,7 @@ from flint import arb
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real, ball, logarithm
+from uptack.exact import Rational, Real, ball, bisect, logarithm
 from uptack.privacy import loss
 from uptack.privacy.calibration import excess, largest
 from uptack.privacy.cost import _cost, cost, multiplicities
@@ -190,13 +190,14 @@ def _epsilon(total: Fraction, bound: Fraction) -> Fraction:
 
 def _best_order(rho: float, needed: float) -> float:
     """About the u > 0 with ρu² + ln(1 + u) = needed."""
+
+    def past(u: float) -> bool:
+        return rho * u * u + math.log1p(u) >= needed
+
     low, high = 0.0, 1.0
-    while high < LARGEST_ORDER and rho * high * high + math.log1p(high) < needed:
+    while high < LARGEST_ORDER and not past(high):
         low, high = high, 2 * high
-    for _ in range(64):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rho * middle * middle + math.log1p(middle) < needed else (low, middle)
-    return high
+    return bisect(past, low, high, halvings=64)[1]
 
 
 def concentrated_rho(epsilon: Rational, delta: Rational) -> Fraction:

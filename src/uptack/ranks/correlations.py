@@ -16,7 +16,7 @@ from uptack.account import Account, Outcome
 from uptack.display import Ends, Record, TabularValue, line
 from uptack.display.plots import axes, caption
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, read
+from uptack.exact import Rational, bisect, read
 from uptack.labels import label
 from uptack.mechanisms.additive_noise import NormMechanism, noisy_integer
 from uptack.noise import Grid, IntegerLaplace, LInfBall
@@ -367,9 +367,8 @@ def quantile(p: int, outside: float) -> float:
     """The least h with P(|r·U| > h) = Q(p + 1, h) - h/p·Q(p, h) ≤ outside."""
     import scipy
 
-    low, high = 0.0, 60.0 + 4 * p - 4 * math.log(outside)
-    for _ in range(80):
-        h = (low + high) / 2
+    def rare(h: float) -> bool:
         beyond = float(scipy.special.gammaincc(p + 1, h)) - h / p * float(scipy.special.gammaincc(p, h))
-        low, high = (low, h) if beyond <= outside else (h, high)
-    return high
+        return beyond <= outside
+
+    return bisect(rare, 0.0, 60.0 + 4 * p - 4 * math.log(outside), halvings=80)[1]

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from uptack.exact import bisect
 from uptack.ranks.pair_counts import Floats
 
 DIRECT = 4 * 10**6
@@ -156,8 +157,4 @@ def half_width(sd: float, scale: float, confidence: float) -> float:
     """The least h with P(|Z + L| > h) ≤ 1 - confidence."""
     outside = 1 - confidence
     high = 40 * (sd + scale) + scale * -math.log(outside)
-    low = 0.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (low, middle) if tail(middle, sd, scale) <= outside else (middle, high)
-    return high
+    return bisect(lambda h: tail(h, sd, scale) <= outside, 0.0, high, halvings=80)[1]

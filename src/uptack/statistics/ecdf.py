@@ -33,10 +33,9 @@ from uptack.account import Mechanism, Outcome
 from uptack.display import Ends, Record, TabularValue, line
 from uptack.display.plots import PRIVATE, axes
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational
+from uptack.exact import Rational, least
 from uptack.mechanisms.quantile_chain import window_sums
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.integer_laws import least
 from uptack.privacy import loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.reach.protocol import Floats

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, read
+from uptack.exact import Rational, bisect, read
 from uptack.grouping import per_group
 from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.noise import IntegerLaplace
@@ -146,13 +146,7 @@ def _noise_law(law: IntegerLaplace) -> tuple[NDArray[np.int64], NDArray[np.float
 
 def _least_share(holds: Callable[[float], bool]) -> float:
     """The largest p known not to fulfil a condition that larger ones do; 0 where all do."""
-    low, high = 0.0, 1.0
-    if holds(low):
-        return 0.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return low
+    return 0.0 if holds(0.0) else bisect(holds, 0.0, 1.0, halvings=50)[0]
 
 
 def _error_bound(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:

@@ -16,7 +16,7 @@ from flint import arb
 from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
-from uptack.exact import Rational, Real, ball, read
+from uptack.exact import Rational, Real, ball, least, read
 from uptack.mechanisms import inverse_sensitivity as inverse
 from uptack.mechanisms.inverse_sensitivity import Refusal, inverse_loss, slack_needed, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
@@ -229,7 +229,7 @@ def _below(n: int, p: Fraction, q: Fraction) -> int:
     Chernoff's bound. It is cached because all columns of a table need the same numbers."""
     if n >= HUGE:
         return math.floor(n * p) - _deviation(n, p, q)
-    return _first_where(n, _approximate_quantile(n, p, q), lambda k: tail_exceeds(n - k, n, 1 - p, q))
+    return _first_rank(n, lambda k: tail_exceeds(n - k, n, 1 - p, q), _approximate_quantile(n, p, q))
 
 
 @lru_cache(256)
@@ -237,7 +237,12 @@ def _above(n: int, p: Fraction, q: Fraction) -> int:
     """A number that Binomial(n, p) is at or above with probability at most q: the first k with P(B ≥ k) ≤ q."""
     if n >= HUGE:
         return math.ceil(n * p) + _deviation(n, p, q) + 1
-    return _first_where(n, _approximate_quantile(n, p, 1 - q), lambda k: not tail_exceeds(k + 1, n, p, q)) + 1
+    return _first_rank(n, lambda k: not tail_exceeds(k + 1, n, p, q), _approximate_quantile(n, p, 1 - q)) + 1
+
+
+def _first_rank(n: int, holds: Callable[[int], bool], near: int) -> int:
+    """The first k from 0 to n - 1 from which on a statement holds, or n."""
+    return least(lambda k: k >= n or (k >= 0 and holds(k)), near)
 
 
 def tail_exceeds(k: int, n: int, p: Fraction, q: Fraction) -> bool:
@@ -305,19 +310,6 @@ def _approximate_quantile(n: int, p: Fraction, q: Fraction) -> int:
     """About the q-quantile of Binomial(n, p), by Cornish and Fisher's expansion."""
     z = NormalDist().inv_cdf(float(q))
     return round(float(n * p) + z * math.sqrt(float(n * p * (1 - p))) + (z * z - 1) * float(1 - 2 * p) / 6)
-
-
-def _first_where(n: int, near: int, holds: Callable[[int], bool]) -> int:
-    """The first k < n from which on a statement holds, or n; probably next to `near`."""
-    low, high, step = 0, n, 1
-    while low < high:
-        middle = min(max(near, low), high - 1)
-        if holds(middle):
-            high, near = middle, max(middle - step, (low + middle) // 2)
-        else:
-            low, near = middle + 1, min(middle + step, (middle + high) // 2)
-        step *= 2
-    return high
 
 
 def _deviation(n: int, p: Fraction, q: Fraction) -> int:

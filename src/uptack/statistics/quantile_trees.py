@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account
+from uptack.exact import bisect
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, inverse_loss, round_to
 from uptack.mechanisms.quantile_tree import FEW, Tree
 from uptack.noise import MachineNumbers
@@ -366,8 +367,5 @@ def advice(other: Advice, n: int, levels: Sequence[Fraction], epsilon: Fraction,
     factor = next((k for k in range(1, 41) if fits(n, epsilon * 2**k)), None)
     if factor is None:
         return replace(other, n=enough)
-    low, high = epsilon * 2 ** (factor - 1), epsilon * 2**factor
-    for _ in range(10):
-        middle = (low + high) / 2
-        low, high = (low, middle) if fits(n, middle) else (middle, high)
-    return Advice(n=enough, epsilon=min(math.ceil(float(1000 * high)) / 1000, other.epsilon or math.inf))
+    _, more = bisect(lambda eps: fits(n, eps), epsilon * 2 ** (factor - 1), epsilon * 2**factor, halvings=10)
+    return Advice(n=enough, epsilon=min(math.ceil(float(1000 * more)) / 1000, other.epsilon or math.inf))

@@ -21,11 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account, AssumptionFailed, Mechanism
-from uptack.exact import Real, ball
+from uptack.exact import Real, ball, least
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.noise.coins import pick
 from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.noise.integer_laws import least
 from uptack.privacy import cost
 from uptack.privacy.loss import BoundedRange, Zcdp
 from uptack.table.unit import PrivacyUnit

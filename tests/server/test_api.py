@@ -12,7 +12,7 @@ import pytest
 from uptack.privacy import ADD_REMOVE
 from uptack.samples import path
 from uptack.server.config import DatasetConfig
-from uptack.server.service import Caller, Service
+from uptack.server.service import Caller, Dataset, Service
 from uptack.session import Request
 from uptack.wire import answers
 
@@ -101,6 +101,24 @@ def test_nothing_follows_from_a_secret_number_of_rows(start, clinic):
         ):
             seen[-1] += (server.signed_in().post(f"/api/datasets/clinic/plans/{kind}", json=body).text,)
     assert seen[0] == seen[1]
+
+
+def test_a_release_that_ends_later_does_not_bring_back_older_facts(start, clinic, monkeypatch):
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=2.0), slots=True)
+    held, ann, read = server.service.datasets["clinic"], Caller("ann", "analyst"), threading.Event()
+    rows = held.public.size
+
+    def facts(self):  # the table has grown by one row
+        read.set()
+        return replace(self.public, size=rows + 1)
+
+    monkeypatch.setattr(Dataset, "facts", facts)
+    records = [server.service.ask(ann, "clinic", "median", WAIT, "one")]
+    assert read.wait(30)  # its slot has not ended
+    records.append(server.service.ask(ann, "clinic", "median", {**WAIT, "options": {"epsilon": 0.25}}, "two"))
+    for running in filter(None, map(server.service.running, records)):
+        running.result(60)
+    assert held.public.size == rows + 1
 
 
 def test_an_empty_key_is_refused(server):

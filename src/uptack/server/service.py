@@ -407,14 +407,15 @@ class Service:
         done = self._running[record.id] = Future[None]()
 
         def compute() -> None:
-            public = job.held.public
+            facts = None
             try:
-                public = self._compute(record, job)
+                facts = self._compute(record, job)
             finally:
                 end = job.slots.end(time.time() - record.made)
                 if self.config.slots and end is not None:
                     self._ended.wait(record.made + end - time.time())
-                job.held.public = public
+                if facts is not None:
+                    job.held.public = facts
                 del self._running[record.id]
                 done.set_result(None)
 
@@ -425,36 +426,37 @@ class Service:
             self.store.move(record.id, "running", otherwise)
             raise Refused(503, "the server is shutting down; ask again later") from None
 
-    def _compute(self, record: Record, job: ReleaseJob) -> UnreadTable:
+    def _compute(self, record: Record, job: ReleaseJob) -> UnreadTable | None:
         """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows.
 
-        Returns the public side of the table, which is read again if no other release is running: a database may grow.
+        Returns the public side of the table, since a database may grow. It is only read while no other release is
+        running, and None otherwise: so of two releases the one that reads later also ends later.
 
         What is withheld is seen at the end of the slot, as an answer is. A release that has waited for a place until
         its last slot is not debited any more: it would hardly be done in time.
         """
         if time.time() >= record.made + job.slots.last / 2:
             self.store.move(record.id, "running", "withheld")
-            return job.held.public
+            return None
         if self.paused(record.dataset):  # since it was admitted
             self.store.move(record.id, "running", "refused")
-            return job.held.public
-        public = job.held.public
+            return None
+        facts = None
         try:
             text = answers.dumps(storable(job.run()))
         except BudgetExceeded:  # somebody else was faster, and nothing was debited
             self.store.move(record.id, "running", "refused")
-            return public
+            return None
         except Exception:
             text = None
         if len(self._running) == 1:
             with contextlib.suppress(UptackError):  # a file that has changed
-                public = job.held.facts()
+                facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
         changes = {} if end is None else {"shown": record.made + end}
         if text is None or not changes or not self.store.move(record.id, "running", "answered", answer=text, **changes):
             self.store.move(record.id, "running", "withheld", **changes)
-        return public
+        return facts
 
     def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
         declaration = self.statistics().get(statistic)

@@ -452,16 +452,17 @@ def factor(epsilon: float) -> float:
     return math.exp(epsilon) if epsilon < 709 else math.inf
 
 
-def short(value: float) -> str:
-    """A privacy parameter, rounded up in its third digit.
+def short(value: float, *, down: bool = False) -> str:
+    """A privacy parameter, rounded up in its third digit; `down` is for what is left of a budget.
 
-    >>> short(0.285714), short(1e-6), short(0), short(1096.6), short(1.5e12)
-    ('0.286', '1e-6', '0', '1100', '1.5e12')
+    >>> short(0.285714), short(1e-6), short(0), short(1096.6), short(1.5e12), short(1.4009, down=True)
+    ('0.286', '1e-6', '0', '1100', '1.5e12', '1.4')
     """
     if value == 0 or math.isinf(value):
         return "0" if value == 0 else "∞"
     unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
-    text = f"{math.ceil(float(value) / unit * (1 - 1e-12)) * unit:.3g}"
+    steps = float(value) / unit
+    text = f"{(math.floor(steps * (1 + 1e-12)) if down else math.ceil(steps * (1 - 1e-12))) * unit:.3g}"
     return (
         f"{float(text):.0f}"
         if 1000 <= value < 1e6

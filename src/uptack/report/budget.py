@@ -379,7 +379,7 @@ def _best_advice(division: Division, numeric: list[Part], times: float, enough: 
     fewer = int(len(numeric) / (times if division.budget.pure else times**2))  # n draws of ε/√n each, about, with δ
     if 0 < fewer < len(numeric):
         ways.append(f"fewer columns (about {fewer} of these {len(numeric)})")
-    return "What would help most: " + "; ".join(ways) + "." if ways else "Only more rows would help."
+    return "What would help most: " + ", or ".join(ways) + "." if ways else "Only more rows would help."
 
 
 def _rounded_up(value: float) -> float:

@@ -85,6 +85,7 @@ def templates() -> jinja2.Environment:
         "exact": Markup.escape,  # a value that a form sends back as it is
         "when": lambda seconds: time.strftime("%Y-%m-%d %H:%M", time.gmtime(float(seconds))),
         "short": lambda value: short(float(Fraction(value))),
+        "left": lambda value: short(float(Fraction(value)), down=True),
         "name": label,
         "capital": lambda text: text if text == "δ" else text[:1].upper() + text[1:],
         "sentence": sentence,
@@ -231,7 +232,8 @@ def add_pages(
         order = dict.fromkeys((START, *SECTIONS.values(), OTHER))
         sections = {name: [one for one in asked.values() if one.section == name] for name in order}
         schema = service.dataset(visit.caller, dataset).session.schema
-        return render("dataset", visit, face=face, sections=sections, schema=schema)
+        columns = [schema.column(name) for name in face["columns"]]
+        return render("dataset", visit, face=face, sections=sections, columns=columns)
 
     @functools.lru_cache(maxsize=256)
     def error_curve(dataset: str, statistic: str, body: str, top: float) -> list[tuple[float, float | None]]:
@@ -505,7 +507,7 @@ def add_pages(
         entries, head = book.entries(), book.head()
         return render(
             "ledger", visit, dataset=dataset, entries=entries[::-1], head=head, budget=book.budget, spent=book.spent(),
-            left=book.remaining(), result=result,
+            left=book.remaining(), whose=service.dataset(visit.caller, dataset).session.whose, result=result,
         )  # fmt: skip
 
     @page("GET", "/curator/ledger/{dataset}")

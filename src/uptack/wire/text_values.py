@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, UnknownName
 from uptack.exact import read
 from uptack.session import Session
 from uptack.table.names import column_name
@@ -81,6 +81,8 @@ def condition(session: Session, text: str, option: str = "where") -> Condition:
         name, sign, value = _split(text.strip(), session.source.kinds, option)
         made: Condition = {name: _parse_as(sign, value, session.source.kinds[name])}
         session.where(made)
+    except UnknownName:  # it says which column there is not
+        raise
     except InvalidArgument as error:
         what = f"--missing beside {option}" if error.name == "missing" else f"{option} {text!r}"
         raise InvalidArgument(what, error.must, error.got, error.fix) from None

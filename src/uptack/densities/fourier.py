@@ -37,7 +37,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.curves import Floats, FourierDensity
 from uptack.noise import Entropy
-from uptack.noise.integer_laplace import LARGEST_SCALE
+from uptack.noise.integer_laplace import LARGEST_SCALE, refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
@@ -308,7 +308,5 @@ def _plan(kind: str | None, dimension: int, question: Question, private_box: boo
         raise InvalidArgument("degree", f"at most {MOST[dimension]} in {dimension} dimensions", wanted)
     left = (1 - COUNT_SHARE if question.size_is_secret else 1) * (1 - BOX_SHARE if private_box else 1)
     plan = _FourierPlan(kind, dimension, question.epsilon * left, question.adjacency)
-    if (steps := plan.noise(wanted or 1).scale) > LARGEST_SCALE:
-        least = float(question.epsilon * steps / LARGEST_SCALE)
-        raise InvalidArgument("epsilon", f"at least {least:.2g} for this degree", float(question.epsilon))
+    refuse_tiny(question.epsilon, plan.noise(wanted or 1).scale, " for this degree")
     return plan

@@ -13,10 +13,9 @@ from typing import Any
 
 from flint import arb
 
-from uptack.errors import InvalidArgument
 from uptack.exact import Rational, Real, ball, working
 from uptack.noise import Entropy, Geometric, IntegerLaplace, IntegerLaw
-from uptack.noise.integer_laplace import LARGEST_SCALE, check_scale
+from uptack.noise.integer_laplace import check_scale, refuse_tiny
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import Adjacency, Privacy
 
@@ -96,9 +95,7 @@ def cell_noise(
     budget = epsilon / (relation.rows_per_person * most)
     shares = (rising, 1 - rising) if relation.size_is_public else (Fraction(1), Fraction(1))
     up, down = (1 / (budget * share) for share in shares)
-    if max(up, down) > LARGEST_SCALE:
-        least = float(epsilon * max(up, down) / LARGEST_SCALE)
-        raise InvalidArgument("epsilon", f"at least {least:.2g} for such a table", float(epsilon))
+    refuse_tiny(epsilon, max(up, down), " for such a table")
     return SkewedLaplace(up, down)
 
 

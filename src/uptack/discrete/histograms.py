@@ -38,7 +38,7 @@ from uptack.labels import label, printable
 from uptack.mechanisms import laplace
 from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.integer_laplace import LARGEST_SCALE
+from uptack.noise.integer_laplace import refuse_tiny
 from uptack.noise.integer_laws import Integers
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
@@ -499,9 +499,7 @@ def count(
     eps, lifted = checks.epsilon(epsilon), checks.truth("nonnegative", nonnegative)
     relation = check_adjacency(adjacency, rows_per_person)
     sensitivity = relation.rows_per_person * _cap(_unit(rows))
-    if sensitivity > eps * LARGEST_SCALE:  # refused before the rows are counted
-        fix = "Pass a larger epsilon, or fewer rows per person."
-        raise InvalidArgument("epsilon", f"at least {sensitivity / LARGEST_SCALE:.2g} here", float(eps), fix)
+    refuse_tiny(eps, sensitivity / eps, " here", "Pass a larger epsilon, or fewer rows per person.")
     noisy = laplace(
         min(max(_true_count(rows, relation), 0), LARGEST),
         sensitivity=sensitivity,

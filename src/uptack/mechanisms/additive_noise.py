@@ -23,7 +23,7 @@ from uptack.exact import Rational, ball, read
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
 from uptack.noise.continuous_noise import Body, nearest_integers
 from uptack.noise.continuous_noise import gamma as gamma_variable
-from uptack.noise.integer_laplace import LARGEST_SCALE
+from uptack.noise.integer_laplace import refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
@@ -161,13 +161,6 @@ def _in_shape(noisy: Floats, like: Floats) -> Any:
     return float(noisy[0]) if like.ndim == 0 else noisy.reshape(like.shape)
 
 
-def _check_scale(steps: Fraction, epsilon: Fraction, size: int) -> None:
-    """Refuses an ε that is too small for noise in 64-bit integers."""
-    if steps > LARGEST_SCALE:
-        least = float(epsilon * steps / LARGEST_SCALE)
-        raise InvalidArgument("epsilon", f"at least {least:.2g} for {size} coordinates", float(epsilon))
-
-
 @release(data=("value",), people="stated", page="noise")
 def laplace(
     value: ArrayLike,
@@ -207,7 +200,7 @@ def calibrated_laplace(
     """The law and the grid of the theorem of `laplace`, for vectors of `size` coordinates."""
     grid = given or Grid.finer_than(sensitivity / size)
     steps = math.ceil(sensitivity / Fraction(grid.step)) + (0 if given else size)
-    _check_scale(steps / epsilon, epsilon, size)
+    refuse_tiny(epsilon, steps / epsilon, f" for {size} coordinates")
     return IntegerLaplace(steps / epsilon), grid
 
 
@@ -255,7 +248,7 @@ def calibrated_gaussian(sensitivity: Fraction, epsilon: Fraction, delta: Fractio
     root = math.isqrt(size - 1) + 1  # at least sqrt(d)
     grid = Grid.finer_than(sensitivity / root)
     steps = math.ceil(sensitivity / Fraction(grid.step)) + root
-    _check_scale(multiplier * steps, epsilon, size)
+    refuse_tiny(epsilon, multiplier * steps, f" for {size} coordinates")
     law = IntegerGaussian(math.ceil((multiplier * steps) ** 2) + SMOOTHING)
     return GridMechanism(loss.Gaussian(epsilon, delta, multiplier), law, grid)
 

@@ -36,7 +36,7 @@ from uptack.account import Account, AssumptionFailed, Mechanism, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.integer_laplace import LARGEST_SCALE
+from uptack.noise.integer_laplace import refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
@@ -54,8 +54,7 @@ GAP_MOVES = {"add/remove": 1, "substitute": 2}
 
 def noise_law(epsilon: Fraction, sensitivity: int = 1) -> IntegerLaplace:
     """The law of the test's noise."""
-    if sensitivity / epsilon > LARGEST_SCALE:
-        raise InvalidArgument("epsilon", f"at least {float(sensitivity / LARGEST_SCALE):.2g}", float(epsilon))
+    refuse_tiny(epsilon, sensitivity / epsilon)
     return IntegerLaplace(sensitivity / epsilon)
 
 

@@ -34,6 +34,13 @@ def check_scale(name: str, value: Rational) -> Fraction:
     return scale
 
 
+def refuse_tiny(epsilon: Fraction, scale: Fraction, where: str = "", fix: str = "") -> None:
+    """An error about an ε that is so small that its noise would have a scale beyond `LARGEST_SCALE`."""
+    if scale > LARGEST_SCALE:
+        least = float(epsilon * scale / LARGEST_SCALE)
+        raise InvalidArgument("epsilon", f"at least {least:.2g}{where}", float(epsilon), fix)
+
+
 def _logistic(x: Fraction) -> Real:
     """1/(1 + e^x)."""
     return Real(lambda: 1 / (1 + ball(x).exp()))

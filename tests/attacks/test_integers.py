@@ -138,7 +138,7 @@ def test_no_cell_of_a_granularity_is_beyond_what_floats_count():
 @pytest.mark.parametrize("granularity", [Fraction(1), Fraction(1, 4), Fraction(3)])
 def test_all_cells_of_a_small_lattice(granularity):
     """Neighbouring cells share a bound and a candidate, from the first to the last, with none left out."""
-    candidates = Candidates(MachineNumbers(5, 6, tapered=True), 2)
+    candidates = Candidates(MachineNumbers(5, 6), 2)
     cells = Cells(candidates, granularity)
     first, last = (int(k) for k in cells.keys(np.array([-np.inf, np.inf])))
     keys = np.arange(first, last + 2)

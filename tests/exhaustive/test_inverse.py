@@ -316,7 +316,7 @@ GUESSES = [(0.0, 1.0), (-3.0, 4.0), (0.5, 0.5), (100.0, 200.0), (-1e300, 1e300),
 
 
 @pytest.mark.parametrize("guess", GUESSES, ids=str)
-@pytest.mark.parametrize("lattice", [LATTICE, MachineNumbers(4, 3), MachineNumbers(9, 2, tapered=True)], ids=str)
+@pytest.mark.parametrize("lattice", [LATTICE, MachineNumbers(4, 3), MachineNumbers(9, 2)], ids=str)
 def test_a_guess_is_so_many_copies_of_each_number(lattice, guess):
     held = Plausible(lattice, *guess)
     values = lattice.values(np.arange(-lattice.top, lattice.top + 1))

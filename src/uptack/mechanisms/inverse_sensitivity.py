@@ -56,9 +56,9 @@ from uptack.reach import LStatistic, Reach
 Number = TypeVar("Number", Fraction, arb)
 Key = TypeVar("Key")
 
-LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 39, -1))
+LATTICES = tuple(MachineNumbers(mantissa_bits=bits) for bits in range(52, 39, -1))
 """Candidates from fine to coarse: numbers up to 1e77 with 52 to 40 bits of mantissa near 1, three fewer at 1e6."""
-VECTOR_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(52, 15, -1))
+VECTOR_LATTICES = tuple(MachineNumbers(mantissa_bits=bits) for bits in range(52, 15, -1))
 """The same for vectors, whose guarantee pays for the bits of every coordinate: down to 16 of them."""
 
 FAILURE = Fraction(1, 10**6)

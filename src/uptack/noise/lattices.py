@@ -22,11 +22,10 @@ LEAST_EXPONENT = -1200
 
 
 @lru_cache(maxsize=64)
-def _binades(exponent_bits: int, mantissa_bits: int, tapered: bool) -> tuple[Ordinals, Ordinals]:
+def _binades(exponent_bits: int, mantissa_bits: int) -> tuple[Ordinals, Ordinals]:
     """For each exponent field E: how many mantissa bits it has, and the ordinal at which it starts."""
-    fields = range(1 << exponent_bits)
-    away = [abs(max(field, 1) - _bias(exponent_bits)) for field in fields]
-    lost = [(((e + 8) ** 2) // 64).bit_length() - 1 if tapered else 0 for e in away]
+    away = [abs(max(field, 1) - _bias(exponent_bits)) for field in range(1 << exponent_bits)]
+    lost = [(((e + 8) ** 2) // 64).bit_length() - 1 for e in away]
     bits = np.array([max(mantissa_bits - drop, 2) for drop in lost], np.int64)
     return bits, np.concatenate(([0], np.cumsum(1 << bits)))
 
@@ -37,25 +36,24 @@ def _bias(exponent_bits: int) -> int:
 
 @dataclass(frozen=True)
 class MachineNumbers:
-    """The floating-point numbers with one sign bit and the given bits of exponent and mantissa, in order.
+    """Floating-point numbers with one sign bit and the given bits of exponent and mantissa, in order; fewer far from 1.
 
     Number o of the lattice, for -top ≤ o ≤ top, is ±(1 + f/2^M)·2^(E - bias) if |o| is the f-th ordinal of exponent
     field E, and ±f·2^(1 - bias - M) if E = 0, as in IEEE 754. There are no infinities and no NaN. The lattice is finite
     and roughly evenly spaced on the log scale, so it is a base measure that needs no bounds. Every point is a float64.
 
-    `tapered=True` makes it sparser away from 1: the binade of 2^e has (1 + |e|/8)² times fewer points, rounded to a
-    power of two. Half of the points of the plain lattice lie between -1 and 1, most of them very close to 0, where few
-    answers are. In the tapered lattice the very small and the very large numbers together weigh no more than the 17
-    binades around 1.
+    M is `mantissa_bits` near 1. The binade of 2^e has (1 + |e|/8)² times fewer points, rounded to a power of two, but
+    no fewer than 4. With as many everywhere, half of all points would lie between -1 and 1, most of them very close to
+    0, where few answers are. Here the very small and the very large numbers together weigh no more than the 17 binades
+    around 1.
 
     >>> lattice = MachineNumbers()
-    >>> lattice.size == 2**50 - 1, lattice.value(lattice.floor(0.5)), lattice.value(lattice.ceil(np.inf)) > 1e77
+    >>> lattice.size < 2**46, lattice.value(lattice.floor(0.5)), lattice.value(lattice.ceil(np.inf)) > 1e77
     (True, 0.5, True)
     """
 
     exponent_bits: int = 9
     mantissa_bits: int = 40
-    tapered: bool = False
 
     def __post_init__(self) -> None:
         for name, most in (("exponent_bits", 10), ("mantissa_bits", 52)):
@@ -69,7 +67,7 @@ class MachineNumbers:
 
     @property
     def _tables(self) -> tuple[Ordinals, Ordinals]:
-        return _binades(self.exponent_bits, self.mantissa_bits, self.tapered)
+        return _binades(self.exponent_bits, self.mantissa_bits)
 
     @property
     def top(self) -> int:
@@ -143,12 +141,6 @@ class MachineNumbers:
         above += Fraction(2) ** above <= step  # the least power of two above the step
         gaps = np.maximum(np.arange(bits.size), 1) - self.bias - bits
         return min(int(starts[np.searchsorted(gaps, above)]), self.top)
-
-    def count(self, low: float, high: float) -> int:
-        """How many lattice numbers lie in [low, high]."""
-        inside_low, inside_high = self.ceil(low), self.floor(high)
-        beyond = self.value(inside_low) < low or self.value(inside_high) > high
-        return 0 if beyond else max(0, inside_high - inside_low + 1)
 
 
 def _power_of_two(value: Fraction) -> int | None:

@@ -198,7 +198,7 @@ ROWS_PER_COEFFICIENT = 8
 SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
 
-SPREAD_LATTICES = tuple(MachineNumbers(exponent_bits=9, mantissa_bits=bits, tapered=True) for bits in range(20, 5, -1))
+SPREAD_LATTICES = tuple(MachineNumbers(mantissa_bits=bits) for bits in range(20, 5, -1))
 """ScoredBoxes for a standard error: one part in a hundred is precise enough."""
 
 TELLING = "columns that vary in more rows and are less collinear"

@@ -50,7 +50,7 @@ END_SHARE = Fraction(1, 3)
 a value by 2/ε. Groups of 500 get most replies with about a third; larger parts give narrower intervals, and
 more often ⊥ (`benchmarks/quantiles.py --shares`)."""
 
-OFFSETS = MachineNumbers(exponent_bits=9, mantissa_bits=6, tapered=True)
+OFFSETS = MachineNumbers(mantissa_bits=6)
 """Candidates for the distance of an end from the released quantile: a precision of 1% is enough."""
 
 

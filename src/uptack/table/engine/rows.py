@@ -457,10 +457,10 @@ def _write_parts(batches: Iterator[Located], size: int, paths: list[Path]) -> in
 
 # ------------------------------------------------------------------------------------------------- numbers per person
 
-# They are those of `uptack.table.memory.rows.person_numbers`, to the bit. Counts, least and largest values come from
-# the engine's own `group by`. An engine adds floats in any order, and the last bits of one person's sum would then
-# depend on others' rows. So for sums, means, medians and last rows the engine sorts by id and value, and they are
-# folded as they come, in the order of their size. What is kept is one number per person.
+# They are those of `uptack.table.memory.rows.person_numbers`, to the bit. The engine counts rows, and finds a person's
+# least, middle, largest and last one. But it adds floats in any order, and the last bits of one person's sum would then
+# depend on others' rows. So for sums and means it sorts rows by id and value, and they are added as they come, in the
+# order of their size. What is kept is one number per person.
 
 Run = tuple[NDArray[np.bool_], Floats, Floats]
 """Rows in a row: whether a person begins with each, the values, and how many rows that person has."""
@@ -507,12 +507,16 @@ def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     if own.how in ("min", "max"):
         made = read.group_by(ids).aggregate(v=read.v.min() if own.how == "min" else read.v.max())
         return connection.read_floats(made.order_by(ids).select("v"))
-    both = read.join(people.select(*ids, "m"), ids).order_by([*ids, *beside, "v"]).select(*ids, "v", "m")
+    both = read.join(people.select(*ids, "m"), ids)
     if own.how in ("mean", "sum"):
-        sums, many = connection.fold_batches(both, lambda batches: _run_sums(_runs(batches, len(ids))))
+        sorted_rows = both.order_by([*ids, "v"]).select(*ids, "v", "m")
+        sums, many = connection.fold_batches(sorted_rows, lambda batches: _run_sums(_runs(batches, len(ids))))
         return np.clip(sums / many if own.how == "mean" else sums, -LARGEST, LARGEST)
-    fold: Callable[[Iterator[Run]], Floats] = _medians if own.how == "median" else _lasts
-    return connection.fold_batches(both, lambda batches: fold(_runs(batches, len(ids))))
+    ibis = connection.ibis()
+    window = ibis.window(group_by=ids, order_by=[*beside, "v"])
+    ranked = both.mutate(place=ibis.row_number().over(window))  # from 0
+    place = (ranked.m - 1) // 2 if own.how == "median" else ranked.m - 1
+    return connection.read_floats(ranked.filter(ranked.place == place).order_by(ids).select("v"))
 
 
 def _runs(batches: Iterator[Any], keys: int) -> Iterator[Run]:
@@ -541,25 +545,3 @@ def _run_sums(runs: Iterator[Run]) -> tuple[Floats, Floats]:
         counts.append(many[begins])
         going_on = float(found[-1])
     return np.concatenate([*sums, [going_on]])[1:], np.concatenate(counts)  # the first one was nobody's
-
-
-def _medians(runs: Iterator[Run]) -> Floats:
-    """The middle row of each person, the lower one of two."""
-    found: list[Floats] = [np.empty(0)]
-    done = 0
-    for begins, values, many in runs:
-        places = np.arange(values.size)
-        place = places - np.maximum.accumulate(np.where(begins, places, -done))
-        found.append(values[place == (many - 1) // 2])
-        done = int(place[-1]) + 1
-    return np.concatenate(found)
-
-
-def _lasts(runs: Iterator[Run]) -> Floats:
-    """The last row of each person."""
-    found: list[Floats] = [np.empty(0)]
-    last: Floats = np.empty(0)
-    for begins, values, _ in runs:
-        found += [last[: int(begins[0])], values[:-1][begins[1:]]]
-        last = values[-1:]
-    return np.concatenate([*found, last])

@@ -295,11 +295,14 @@ class EngineRows:
             raise UptackError(snapshots.CHANGED)
         return np.concatenate([np.empty((self.width, 0)), *(lines for _, lines in found.values())], axis=1)
 
-    def _rows_with_places(self, of: Of) -> Any:
-        """Complete rows with the places of people, in the order of their ids, of all or of those who have such rows."""
+    def places(self, of: Of) -> Any:
+        """The ids of people with their places, in the order of ids: of all, or of those who have complete rows."""
         theirs = self.people.table if of == "complete" else self.everybody.table
-        numbered = theirs.select(*self.ids, place=connection.ibis().row_number().over(order_by=self.ids))
-        return self.complete.join(numbered, self.ids).select(*self.names, "place")
+        return theirs.select(*self.ids, place=connection.ibis().row_number().over(order_by=self.ids))
+
+    def _rows_with_places(self, of: Of) -> Any:
+        """Complete rows with the places of people."""
+        return self.complete.join(self.places(of), self.ids).select(*self.names, "place")
 
     def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[Located]:
         """One part after the other, by one scan: they wait in files of a private folder.
@@ -459,11 +462,8 @@ def _write_parts(batches: Iterator[Located], size: int, paths: list[Path]) -> in
 
 # They are those of `uptack.table.memory.rows.person_numbers`, to the bit. The engine counts rows, and finds a person's
 # least, middle, largest and last one. But it adds floats in any order, and the last bits of one person's sum would then
-# depend on others' rows. So for sums and means it sorts rows by id and value, and they are added as they come, in the
-# order of their size. What is kept is one number per person.
-
-Run = tuple[NDArray[np.bool_], Floats, Floats]
-"""Rows in a row: whether a person begins with each, the values, and how many rows that person has."""
+# depend on others' rows. So for sums and means it sorts rows by their values, and they are added here, as they come.
+# What is kept is one number per person.
 
 ORDER = ("o0", "o1")
 
@@ -477,28 +477,38 @@ def order_keys(key: Any) -> dict[str, Any]:
 def person_numbers(rows: EngineRows, own: PerPerson, after: Sequence[Steps]) -> MemoryRows:
     """The numbers of all who have a row, in the order of their ids, and what is done to them; one line per column."""
     made = [apply_steps(steps, _column_numbers(rows, i, own)) for i, steps in enumerate(after)]
-    return MemoryRows(made, PrivacyUnit(rows.unit.ids), rows.size, None, _there(rows))
+    return MemoryRows(made, PrivacyUnit(rows.unit.ids), rows.size, None, _complete_people(rows))
 
 
-def _there(rows: EngineRows) -> Integers | None:
+def _complete_people(rows: EngineRows) -> Integers | None:
     """The places of those who have a complete row among all people; None where all have one."""
     if rows.drops is None:
         return None
-    theirs, everybody = rows.people.table, rows.everybody.table
-    theirs = theirs.select(**{f"p{i}": theirs[k] for i, k in enumerate(rows.ids)}, complete=theirs.m).view()
-    both = everybody.left_join(theirs, [everybody[k] == theirs[f"p{i}"] for i, k in enumerate(rows.ids)])
-    there = both.order_by(rows.ids).select(
-        there=connection.ibis().ifelse(both.complete.isnull(), float_literal(0.0), float_literal(1.0))
-    )
-    places = np.flatnonzero(connection.read_floats(there))
+    there = rows.places("all").semi_join(rows.people.table.view(), rows.ids).order_by("place")
+    places = connection.read_floats(there.select(place=there.place.cast("float64"))).astype(np.int64)
     return None if places.size == rows.size else places
+
+
+def _row_counts(rows: EngineRows) -> Floats:
+    """How many complete rows each person has."""
+    people = rows.people.table
+    return connection.read_floats(people.order_by(rows.ids).select(m=people.m.cast("float64")))
+
+
+def _sums_in_order(size: int, batches: Iterator[Any]) -> Floats:
+    """The sums of so many people of rows that come with their places, one row after the other."""
+    sums = np.zeros(size)
+    with np.errstate(all="ignore"):
+        for batch in batches:
+            np.add.at(sums, connection.integers(batch.column(0)), connection.floats(batch.column(1)))
+    return sums
 
 
 def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     """Of one column. Rows that stay without a value are NaN, which is above all numbers."""
     ids, complete, people = rows.ids, rows.complete, rows.people.table
     if own.how == "count":
-        return connection.read_floats(people.order_by(ids).select(v=people.m.cast("float64")))
+        return _row_counts(rows)
     beside = ORDER if own.order is not None else ()
     v = complete[f"v{column}"]
     if rows.drops is None and not rows.valued:
@@ -507,41 +517,13 @@ def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     if own.how in ("min", "max"):
         made = read.group_by(ids).aggregate(v=read.v.min() if own.how == "min" else read.v.max())
         return connection.read_floats(made.order_by(ids).select("v"))
-    both = read.join(people.select(*ids, "m"), ids)
     if own.how in ("mean", "sum"):
-        sorted_rows = both.order_by([*ids, "v"]).select(*ids, "v", "m")
-        sums, many = connection.fold_batches(sorted_rows, lambda batches: _run_sums(_runs(batches, len(ids))))
+        sorted_rows = read.join(rows.places("complete"), ids).order_by("v").select("place", "v")
+        many = _row_counts(rows)
+        sums = connection.fold_batches(sorted_rows, functools.partial(_sums_in_order, many.size))
         return np.clip(sums / many if own.how == "mean" else sums, -LARGEST, LARGEST)
     ibis = connection.ibis()
     window = ibis.window(group_by=ids, order_by=[*beside, "v"])
-    ranked = both.mutate(place=ibis.row_number().over(window))  # from 0
+    ranked = read.join(people.select(*ids, "m"), ids).mutate(place=ibis.row_number().over(window))  # from 0
     place = (ranked.m - 1) // 2 if own.how == "median" else ranked.m - 1
     return connection.read_floats(ranked.filter(ranked.place == place).order_by(ids).select("v"))
-
-
-def _runs(batches: Iterator[Any], keys: int) -> Iterator[Run]:
-    """Batches that are sorted by person."""
-    import pyarrow.compute as pc
-
-    before: list[Any] | None = None
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        begins = np.zeros(batch.num_rows, bool)
-        ids = [batch.column(place) for place in range(keys)]
-        for place, part in enumerate(ids):
-            begins[1:] |= pc.not_equal(part[1:], part[:-1]).to_numpy(zero_copy_only=False)
-            begins[0] |= before is None or part[0].as_py() != before[place]
-        before = [part[-1].as_py() for part in ids]
-        yield begins, connection.floats(batch.column(keys)), connection.floats(batch.column(keys + 1))
-
-
-def _run_sums(runs: Iterator[Run]) -> tuple[Floats, Floats]:
-    """Sums, and numbers of rows. A sum that goes on in the next batch is its first summand there."""
-    sums, counts, going_on = [np.empty(0)], [np.empty(0)], 0.0
-    for begins, values, many in runs:
-        found = np.bincount(np.append(0, np.cumsum(begins)), weights=np.append(going_on, values))
-        sums.append(found[:-1].astype(np.float64, copy=False))
-        counts.append(many[begins])
-        going_on = float(found[-1])
-    return np.concatenate([*sums, [going_on]])[1:], np.concatenate(counts)  # the first one was nobody's

@@ -14,6 +14,7 @@ from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_
 from uptack.display.numbers import SHOWN, between, is_number, json_value, number
 from uptack.display.numbers import plain as _python
 from uptack.display.plots import caption, dots, levels
+from uptack.display.tabular import STAMP
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
 from uptack.labels import lines
@@ -152,16 +153,43 @@ class Release(Tabular, Generic[T]):
         """An interval for the value without noise, at this confidence. It accounts for the privacy noise only.
 
         If the release was made with an interval for the population, that interval is returned. For a vector, each
-        coordinate has its own interval, and each holds with this confidence.
+        coordinate has its own interval, and each holds with this confidence. For groups there is a mapping of lower
+        ends and one of upper ends; they are None for a group without a reply.
         """
         checks.inside_unit("confidence", confidence)
+        parts = self._parts()
+        if self.noise is None and parts:
+            pairs = [part.interval(confidence) if part else (None, None) for part in parts.values()]
+            lows, highs = (dict(zip(parts, ends, strict=True)) for ends in zip(*pairs, strict=True))
+            return lows, highs
         if self.noise is None:
             raise NoInterval(
-                f"this {self.mechanism} has no interval, because its error depends on the data. "
+                f"there is no interval, because the error depends on the data ({self.mechanism}). "
                 f"To release one as well, pass interval=0.95 to {', '.join(WITH_INTERVAL[:-1])} or {WITH_INTERVAL[-1]}"
             )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)
+
+    def _parts(self) -> Mapping[Any, Any]:
+        """The replies of which the value consists, such as those of groups; nothing if it is one value."""
+        each = self.value if isinstance(self.value, Mapping) else {}
+        return each if all(isinstance(part, Release | NoReply) for part in each.values()) else {}
+
+    def summary(self) -> str:
+        """The figures, their intervals, the cost and the notes, as text. A value that describes itself is asked first.
+
+        >>> from uptack.privacy.loss import Pure
+        >>> print(Release(12.5, Privacy(1), "median", Pure(1)).summary())
+        median
+        value
+         12.5
+        ε = 1.0 (substitute)
+        """
+        own = getattr(self.value, "summary", None)
+        if own is None:
+            return self.table().text()
+        stamp = [] if self.private else [STAMP]
+        return "\n".join([own(), str(self.privacy), *self.notes, *stamp])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -231,8 +259,7 @@ class Release(Tabular, Generic[T]):
 
         The figures of groups have intervals of their own, all at one confidence.
         """
-        parts = self.value.values() if isinstance(self.value, Mapping) else ()
-        noises: tuple[Any, ...] = (self.noise, *(getattr(part, "noise", None) for part in parts))
+        noises: tuple[Any, ...] = (self.noise, *(part.noise for part in self._parts().values()))
         confidence = next((noise.confidence for noise in noises if hasattr(noise, "confidence")), SHOWN)
         percent = f"{100 * float(confidence):g}%"
         try:
@@ -243,6 +270,9 @@ class Release(Tabular, Generic[T]):
     def __repr__(self) -> str:
         if _entries(self.value) > LONG:
             return f"Release: {self.table().text()}"
+        if "\n" in (shown := repr(self.value)):  # a table
+            stamps = [] if self.private else [STAMP]
+            return "\n".join([f"Release: {lines(self.mechanism)}", shown, str(self.privacy), *stamps])
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
         return lines(f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})")
 

@@ -248,3 +248,18 @@ def test_a_first_row_of_unknown_delimiter_is_not_shown_as_a_header(tmp_path):
     assert "secret" not in str(error.value)
     rows.write_text("income 2024\n12\n")
     assert list(open_table(rows, types="guess").kinds) == ["income 2024"]
+
+
+@pytest.mark.parametrize("sign", ["/", "-"])
+def test_dates_are_inferred_where_only_one_order_of_day_and_month_fits(tmp_path, capsys, sign):
+    path = tmp_path / "rows.csv"
+    rows = [(5, 17), (6, 3), (12, 31)] * 200
+    path.write_text("dmy,mdy,both\n" + "".join(f"{d}{sign}{m}{sign}2020,{m}{sign}{d}{sign}2020,1{sign}2{sign}2020\n"
+                                               for m, d in rows))  # fmt: skip
+    inferred = ut.open(path).inferred
+    assert inferred == {"dmy": f"date:%d{sign}%m{sign}%Y", "mdy": f"date:%m{sign}%d{sign}%Y", "both": "text"}
+    assert ut.open(path)["dmy"].median(epsilon=1).value == datetime.date(2020, 6, 3)
+    assert main(["describe", str(path)]) == 0
+    assert f"both=date:%d{sign}%m{sign}%Y if the day comes first" in capsys.readouterr().err
+    assert main(["init", str(path), "--yes", "-e", "0"]) == 0
+    assert f"both=date:%d{sign}%m{sign}%Y if the day comes first" in capsys.readouterr().out

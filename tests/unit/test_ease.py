@@ -11,7 +11,7 @@ import pytest
 
 import uptack as ut
 from uptack.cli import main
-from uptack.errors import BudgetExceeded, InvalidArgument, NoInterval
+from uptack.errors import BudgetExceeded, InvalidArgument, LedgerError, NoInterval
 from uptack.privacy import Privacy
 from uptack.registry import declared, in_tables
 from uptack.release import WITH_INTERVAL, Advice, NoReply, Release
@@ -25,7 +25,7 @@ ROWS = {"age": AGE, "cost": COST, "ward": np.where(np.arange(N) % 3, "A", "B")}
 
 @pytest.fixture
 def session():
-    return ut.open(pd.DataFrame(ROWS), entropy=ut.SeededEntropy(1))
+    return ut.open(pd.DataFrame(ROWS).astype({"ward": "string"}), entropy=ut.SeededEntropy(1))
 
 
 @pytest.fixture
@@ -281,8 +281,7 @@ def test_tables_of_counts_take_names_in_a_list(session):
     ("name", "hint"),
     [
         ("medain", "No such command 'medain'. Did you mean 'median'?"),
-        ("linear-regression", "No such command 'linear-regression'. Use `uptack regression`."),
-        ("linear_regression", "No such command 'linear_regression'. Use `uptack regression`."),
+        ("liner-regression", "No such command 'liner-regression'. Did you mean 'linear-regression'?"),
         ("crosstab", "Use `uptack count TABLE --by ROWS --by COLUMNS --delta 1e-6`."),
         ("ldger", "Did you mean 'ledger'?"),
         ("nonsense-of-all-kinds", "No such command 'nonsense-of-all-kinds'.\n"),
@@ -296,6 +295,95 @@ def test_a_wrong_command_gets_a_hint(name, hint, capsys):
 def test_commands_may_be_written_as_functions_are(path, capsys):
     assert main(["trimmed_mean", str(path), "age", "-e", "1"]) == 0
     assert "trimmed mean" in capsys.readouterr().out
+    assert main(["linear-regression", str(path), "cost ~ age", "-e", "3"]) == 0
+    assert "linear regression" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "usage"),
+    [
+        ("mean-difference", "TABLE COLUMN LABELS"),
+        ("kendall-tau", "TABLE COLUMN COLUMN"),
+        ("chi-square", "TABLE COLUMN COLUMN"),
+        ("correlation-matrix", "TABLE [COLUMN]..."),
+        ("regression", "TABLE [TARGET] [PREDICTORS]..."),
+        ("median", "TABLE COLUMN"),
+    ],
+)
+def test_help_names_the_columns_that_a_command_takes(name, usage, capsys):
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[0].endswith(usage)
+    example = shown.partition("Example:")[2]
+    assert ("--group A --group B" in example) == (name == "mean-difference")
+
+
+def test_a_group_that_must_be_named_has_no_default(capsys):
+    assert main(["mean-difference", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert "A public group. May be repeated.  [required]" in shown
+    assert main(["median", "--help"]) == 0
+    assert "[default: groups" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_command_of_two_columns_says_how_many_it_takes(path, capsys):
+    assert main(["kendall-tau", str(path), "age", "-e", "1"]) == 2
+    assert "kendall_tau takes 2 columns, got 1" in capsys.readouterr().err
+    assert main(["correlation-matrix", str(path), "-e", "1"]) == 0  # of all numeric columns
+    assert "cost" in capsys.readouterr().out
+
+
+def test_every_answer_has_a_summary(session):
+    answer = session.mean("cost", epsilon=1)
+    assert "95% interval" in answer.summary()
+    assert str(answer.privacy) in answer.summary()
+    groups = session.mean("cost", by="ward", groups=["A", "B"], epsilon=2)
+    assert [line.split()[0] for line in groups.summary().splitlines()[2:4]] == ["A", "B"]
+    counts = session.crosstab("ward", "age", epsilon=1, delta=1e-6)
+    assert repr(counts).splitlines()[0].startswith("Release: crosstab")
+    assert "synthetic rows" in session.synthetic("ward", "age", epsilon=1, delta=1e-6).summary()
+
+
+def test_groups_have_an_interval_each(session):
+    groups = session.mean("cost", by="ward", groups=["A", "B", "none"], epsilon=2)
+    lows, highs = groups.interval(0.9)
+    assert (lows["A"], highs["A"]) == groups.value["A"].interval(0.9)
+    assert (lows["none"], highs["none"]) == (None, None)
+    with pytest.raises(NoInterval, match="depends on the data"):
+        session.median("cost", by="ward", groups=["A"], epsilon=1).interval()
+
+
+def test_a_column_without_a_type_is_pointed_out():
+    session = ut.open(pd.DataFrame(ROWS).astype({"ward": object}), entropy=ut.SeededEntropy(1))
+    assert "ward  any" in " ".join(session.describe().split("\n")).replace("    ", "  ")
+    assert "types={'ward': 'text'}" in session.describe()
+    refused = session.median("ward", epsilon=1)
+    assert isinstance(refused, NoReply)
+    assert "ward has no declared type" in refused.reason
+    declared_as_text = ut.open(pd.DataFrame(ROWS), types={"ward": "text"})
+    assert "any" not in declared_as_text.describe()
+    with pytest.raises(InvalidArgument, match="of type text"):
+        declared_as_text.median("ward", epsilon=1)
+
+
+def test_a_budget_that_is_missing_says_how_to_make_one(tmp_path):
+    with pytest.raises(LedgerError, match=r"uptack.Ledger\(PLACE, epsilon=\.\.\., delta=\.\.\.\)"):
+        ut.open(pd.DataFrame(ROWS), ledger=tmp_path / "none.db")
+
+
+def test_every_needs_times(session):
+    with pytest.raises(InvalidArgument, match=r"types=\{'age': 'date:%d.%m.%Y'\}"):
+        session.histogram("age", every="year", epsilon=1)
+
+
+def test_the_epsilon_that_a_regression_asks_for_is_enough():
+    x = np.random.default_rng(1).normal(size=(900, 2))
+    y = x[:, 0] + np.random.default_rng(2).normal(size=900)
+    refused = ut.linear_regression(x, y, epsilon=0.5)
+    assert refused.advice.epsilon == pytest.approx(0.5 * refused.advice.n / 900, abs=0.002)
+    assert ut.linear_regression(x, y, epsilon=refused.advice.epsilon, entropy=ut.SeededEntropy(1))
+    secret = ut.linear_regression(x, y, epsilon=0.5, adjacency=ut.ADD_REMOVE)
+    assert secret.advice.epsilon is None
 
 
 def test_messages_name_options_as_the_command_line_does(path, capsys):

@@ -431,7 +431,7 @@ class TestOpening:
             Ledger(place, epsilon=1)
 
     def test_no_ledger_is_made_without_a_budget(self, path):
-        with pytest.raises(LedgerError, match=r"has no ledger. Pass epsilon"):
+        with pytest.raises(LedgerError, match=r"has no ledger. To create one"):
             Ledger(path)
         assert not path.exists()
 

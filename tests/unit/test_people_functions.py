@@ -162,7 +162,7 @@ def test_people_with_at_least_one_row_and_shares_of_people():
     people = ut.histogram(kinds, person=ids, epsilon=20, delta=1e-6, entropy=seeded())
     assert dict(people.value) == pytest.approx({7: GROUPED, 0: GROUPED / 2, 1: GROUPED / 2}, abs=15)
     assert "people with at least one row" in people.notes[0]
-    assert "at most 2 each, chosen privately" in people.notes[0]
+    assert "at most 2 categories (a number chosen privately)" in people.notes[0]
     assert people.privacy == ut.Privacy(20, 1e-6, ut.SUBSTITUTE.by_person("person"))
     shares = ut.histogram(kinds, person=ids, epsilon=20, delta=1e-6, weights="people", entropy=seeded())
     assert dict(shares.value) == pytest.approx({7: GROUPED / 3, 0: GROUPED / 3, 1: GROUPED / 3}, abs=15)

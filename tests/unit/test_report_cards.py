@@ -230,6 +230,16 @@ def test_numbers_of_events_have_no_share_of_1():
     assert not [figure for figure in one.figures if figure.label.startswith("share")]
 
 
+def test_two_of_many_values_are_no_share_of_1_where_n_is_too_dear():
+    """Nobody knows then whether the other rows are missing or have other values."""
+    table = {f"x{i}": np.random.default_rng(i).choice([0, 1, *range(2, 20)], 500, p=[0.5, 0.2, *[0.3 / 18] * 18])
+             for i in range(4)}  # fmt: skip
+    for seed in range(3):
+        made = ut.report(table, epsilon=2, entropy=ut.SeededEntropy(seed))
+        assert not any(one.numbers for one in made.columns)
+        assert not [line for one in made.columns for line in one.figures if line.label.startswith("share")]
+
+
 def test_listed_integers_are_counted_where_the_budget_has_no_median(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("ill,x\n" + "".join(f"{i % 3 // 2},{i}\n" for i in range(900)))

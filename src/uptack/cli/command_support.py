@@ -67,7 +67,7 @@ def standard_input(stream: BinaryIO) -> Iterator[Path]:
 ANSWER, BROKEN, MISUSE, NO_REPLY, INTERRUPTED = 0, 1, 2, 3, 130
 SIGNALS: list[int] = []
 """Signals to stop the command that have arrived. An engine may turn one into an error of its own."""
-LISTED = 30
+LISTED = 10
 """Up to this many inferred types are listed as options."""
 
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
@@ -264,13 +264,11 @@ def _say_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> No
     hints = files.near_misses(
         data, files.FileOptions(types=GUESS, **dialect_options(own)), [n for n in kinds if kinds[n] == "text"]
     )
-    if len(kinds) > LISTED:
-        listed = "`uptack describe TABLE` lists them."
-    else:
-        listed = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
+    ways = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
+    listed = f"pass them with each command: {ways}" if len(kinds) <= LISTED else "see them with `uptack describe TABLE`"
     say(
         "uptack: Types of columns were inferred from the data and are now public. Save them with "
-        f"`uptack init TABLE`, or pass them with each command: {listed}",
+        f"`uptack init TABLE`, or {listed}",
         err=True,
     )
     for hint in hints:

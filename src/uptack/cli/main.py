@@ -106,12 +106,8 @@ class Commands(click.Group):
 
     def _hint(self, ctx: click.Context, name: str) -> str:
         """A suggestion for a name that is not a command; "" if none is close."""
-        from uptack.registry import declared
-
-        longer = {made.name.replace("_", "-"): made.also.replace("_", "-") for made in declared().values() if made.also}
-        places = {**{long: f"uptack {short}" for long, short in longer.items()}, **ELSEWHERE}
-        for near in difflib.get_close_matches(name, [*self.list_commands(ctx), *places], n=1):
-            return f" Use `{places[near]}`." if near in places else f" Did you mean {near!r}?"
+        for near in difflib.get_close_matches(name, [*self.list_commands(ctx), *_longer_names(), *ELSEWHERE], n=1):
+            return f" Use `{ELSEWHERE[near]}`." if near in ELSEWHERE else f" Did you mean {near!r}?"
         return ""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -123,7 +119,14 @@ class Commands(click.Group):
             return here
         from uptack.cli.release_commands import commands
 
-        return commands().get(name)
+        return commands().get(_longer_names().get(name, name))
+
+
+def _longer_names() -> dict[str, str]:
+    """Commands that go by a shorter name than their function: both names work."""
+    from uptack.registry import declared
+
+    return {made.name.replace("_", "-"): made.also.replace("_", "-") for made in declared().values() if made.also}
 
 
 @click.group(

@@ -58,7 +58,7 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
     )
     short = ("-e",) if option.name == "epsilon" else ()
     return click.option(
-        flag, *short, option.name, type=kind, multiple=several, required=option.required, help=option.help,
+        flag, *short, option.name, type=kind, multiple=several, required=option.required, help=option.shown_help,
         show_default=bool(usual), **usual,
     )  # fmt: skip
 
@@ -66,15 +66,29 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
 def _columns(declaration: Declaration) -> Callable[[Any], Any]:
     """The arguments that name columns."""
     reads = declaration.reads
-    if reads.least > 1:
+    if reads.shape == "design":
         formula = "formula" in declaration.allowed  # which names the columns itself
         return stack_decorators(
             click.argument("target", required=not formula),
             click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."),
         )
-    name = "[COLUMN]" if reads.least == 0 else "COLUMN"
+    if reads.least == reads.most == 2:
+        second = "LABELS" if reads.shape == "labelled" else "COLUMN"
+        return click.argument("columns", nargs=-1, metavar=f"COLUMN {second}")
+    everything = reads.most is None and reads.least > 1  # none named: all numeric columns
+    name = "[COLUMN]" if reads.least == 0 or everything else "COLUMN"
     more = reads.most != 1
-    return click.argument("columns", nargs=-1 if more else 1, required=reads.least > 0, metavar=name + "..." * more)
+    required = reads.least > 0 and not everything
+    return click.argument("columns", nargs=-1 if more else 1, required=required, metavar=name + "..." * more)
+
+
+_EXAMPLES = {
+    "design": ("cost", "age", "wait_minutes"),
+    "columns": ("cost", "age"),
+    "sides": ("cost", "age"),
+    "labelled": ("cost", "ward"),
+}
+"""Columns in the example of a command, by the shape of what it reads."""
 
 
 def command(declaration: Declaration) -> click.Command:
@@ -89,8 +103,10 @@ def command(declaration: Declaration) -> click.Command:
     own = [option for option in declaration.options if option.positional and option.required]
     example = {"numbers": "0.25 0.75", "number": "0.1"}
     words = " ".join(example.get(option.form, option.name.upper()) for option in own)
-    columns = "cost age wait_minutes" if declaration.reads.least > 1 else "age"
-    epilog = f"\b\nExample:\n  uptack {name} patients.parquet {columns} {words + ' ' if words else ''}--epsilon 0.5"
+    words = " ".join((*_EXAMPLES.get(declaration.reads.shape, ("age",)), *([words] if words else ())))
+    needed = [option for option in declaration.options if option.name == "groups" and option.required]
+    words += " --group A --group B" if needed else ""
+    epilog = f"\b\nExample:\n  uptack {name} patients.parquet {words} --epsilon 0.5"
     decorate = stack_decorators(
         click.command(name, help=declaration.summary, epilog=epilog),
         click.argument("path", metavar="TABLE"),
@@ -117,6 +133,8 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
         named: tuple[str, ...] = names if response is None else (response, *names)
         if response is not None and not names and "formula" not in options:
             named = (response, *session.predictors(response))
+        if declaration.reads.shape == "columns" and not named:
+            named = session.numeric
         for option in declaration.options:
             if option.form == "keys" and option.name in options:
                 columns = Request(declaration.name, *named, **options).columns  # a formula names them

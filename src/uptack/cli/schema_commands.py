@@ -237,12 +237,14 @@ def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjac
     schemas.check_ledger_place(place)
     if "://" in place:
         dataset = Path(path).name
-        say(repr(open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)))
+        made = open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)
+        say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
         return place, dataset
     file = Path(place)
     if file.exists():
         raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
-    say(repr(open_ledger(file, epsilon, delta, adjacency=relation)))
+    made = open_ledger(file, epsilon, delta, adjacency=relation)
+    say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
     same = file.resolve().parent == schemas.schema_place(path).resolve().parent
     return file.name if same else str(file.resolve()), None
 

@@ -122,9 +122,11 @@ def counting_note(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str 
         return f"Counts are rows, up to {unit.at_most:,} of each person."
     if unit.share != "any":
         return ""
-    how = "" if limit is None or limit.free else ", chosen privately"
-    each = f"the {cells} with most of their rows, at most {unit.at_most:,} each{how}"
-    return f"Counts are people with at least one row, in {each}."
+    how = "" if limit is None or limit.free else " (a number chosen privately)"
+    one = {"categories": "category"}.get(cells, cells.removesuffix("s"))
+    most, those = (f"1 {one}", "the one") if unit.at_most == 1 else (f"{unit.at_most:,} {cells}", "those")
+    each = f"Each counts in at most {most}{how}: {those} with most of their rows."
+    return f"Counts are people with at least one row. {each}"
 
 
 # ----------------------------------------------------------------------------------------------- values and categories

@@ -87,7 +87,7 @@ class Ledger(Tabular):
 
     def _unknown(self, known: list[str]) -> LedgerError:
         if not known:
-            fix = "Pass epsilon= (`uptack ledger create`) to create one."
+            fix = "To create one: `uptack ledger create`, or in Python uptack.Ledger(PLACE, epsilon=..., delta=...)."
             return LedgerError(self.where, "does not exist, or has no ledger", fix)
         fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
         return LedgerError(self.where, f"has no data set {self.dataset!r}", fix)

@@ -90,6 +90,11 @@ class Option:
         return self.default is REQUIRED
 
     @property
+    def shown_help(self) -> str:
+        """The help text. An option that must be given has no default."""
+        return self.help.partition(" [default:")[0] if self.required else self.help
+
+    @property
     def must(self) -> str:
         """What an option with one value must be."""
         words = {"number": "one number", "flag": "True or False"}

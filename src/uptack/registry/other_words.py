@@ -4,6 +4,7 @@ from __future__ import annotations
 
 ONE_ROW = "It is the value of one row. A quantile is the private counterpart: quantile with p=0.01 or p=0.99."
 ROWS = "Rows are never shown. `synthetic` draws rows that look like them."
+SIZE = "describe() shows the number of rows if it is public; else use count."
 TYPES = "describe() lists the columns and their types."
 
 OTHER_WORDS = {
@@ -20,6 +21,7 @@ OTHER_WORDS = {
     **dict.fromkeys(("var", "sd"), "Use variance or std."),
     **dict.fromkeys(("filter", "query", "loc"), "Use where: session.where('age >= 18')."),
     **dict.fromkeys(("head", "tail", "sample", "rows", "values", "to_pandas"), ROWS),
+    **dict.fromkeys(("n", "nrow", "nrows", "length"), SIZE),
     **dict.fromkeys(("columns", "dtypes", "info", "shape", "size"), TYPES),
 }
 """Hints by name. None of the names is one of ours: those that are near to one of ours are found by their letters."""

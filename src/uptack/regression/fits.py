@@ -110,17 +110,20 @@ class FitRequest:
         """What each step of a fit of so many columns may spend."""
         return FitBudget.of(self.loss, columns + self.design.intercept, account)
 
-    def refusal(self, columns: int, other: str = "", known: int = 0) -> Outcome[Any]:
+    def refusal(self, columns: int, other: str = "", known: int = 0, size: int = 0) -> Outcome[Any]:
         """⊥, and what would likely get a reply where a public number of rows, if there is one, did not.
 
-        Where n is bought: for what that leaves of ε, with room for its noise.
+        Where n is bought: for what that leaves of ε, with room for its noise. Without δ all that is needed is
+        proportional to 1/ε, so for a public `size` the advice names an ε, too.
         """
         account, room = self.account, 0
         if self.counted:
             room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
             account = account.allot(account.epsilon * (1 - COUNT), account.delta)
         n = max(math.ceil(AMPLE * (self.least(columns, account) + room)), known)
-        return Outcome.refusal(HOW, Advice(n=n, other=other, valued=self.missing != "error"))
+        enough = self.account.epsilon * Fraction(n, size) if size and not self.account.delta else None
+        epsilon = None if enough is None else math.ceil(1000 * enough) / 1000
+        return Outcome.refusal(HOW, Advice(n=n, epsilon=epsilon, other=other, valued=self.missing != "error"))
 
 
 def regress(
@@ -163,7 +166,7 @@ def _fit_with_found_levels(
         request = replace(request, account=rest)
     listing = account.allot(account.epsilon - rest.epsilon, account.delta - rest.delta)
     if public_size and draft.size < request.least(wide, rest):
-        return account.close(request.refusal(wide))
+        return account.close(request.refusal(wide, size=0 if account.delta else draft.size))
     account.begin()
     levels, notes = draft.find_levels(listing)
     if (wide := draft.width(levels)) > MOST:  # before there are names
@@ -181,7 +184,7 @@ def fit(design: Columns, response: Column, request: FitRequest) -> Release[Float
     """⊥ by public numbers, before any row is looked at; then the fit."""
     account, width = request.account, len(design)
     if account.adjacency.size_is_public and design.table.size < request.least(width, account):
-        return account.close(request.refusal(width))
+        return account.close(request.refusal(width, size=design.table.size))
     account.begin()
     predictors = (x.clipped() if place in request.design.binary else x for place, x in enumerate(design))
     rows = complete_rows(Columns([*predictors, response]), request.missing, request.loss.binary)

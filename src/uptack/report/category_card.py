@@ -68,9 +68,9 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     """The share of 1, or of True, with an interval for the population, where 0 and 1 are the values of a column.
 
     It is worked out from two noisy counts of one law. They are all values where no other one is frequent, and where
-    they add up to most rows and, but for noise, to the rows with a value. Of people who are counted where they have at
-    least one such row it is the share of people who have one. How many of them meet the conditions of a session is
-    secret, so there it has none.
+    they add up to most rows and, but for noise, to the rows with a value. If it was too dear to count these, they add
+    up to all rows. Of people who are counted where they have at least one such row it is the share of people who have
+    one. How many of them meet the conditions of a session is secret, so there it has none.
     """
     part = column.part
     if part.people and part.narrowed:
@@ -86,15 +86,23 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     rows = part.rows if part.people else one + zero
     if not rows or (part.rows is not None and not part.narrowed and 2 * rows < part.rows):
         return None
-    for n in () if part.people else column.numbers[:1]:
-        low, _ = n.interval or (n.value, n.value)
-        if n.value - rows > math.hypot(n.value - low, categories[0].error, categories[1].error):
+    for filled, low in () if part.people else _filled_rows(column):
+        if filled - rows > math.hypot(filled - low, categories[0].error, categories[1].error):
             return None
     noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
     value = min(one / rows, 1.0)
     truth = "True" if part.kind == "boolean" else "1"
     who = f"share with at least one {truth}" if part.people else f"share of {truth}"
     return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
+
+
+def _filled_rows(column: ColumnProfile) -> list[tuple[float, float]]:
+    """How many rows have a value, and the least that may have one; at most all rows, if only these are known."""
+    part = column.part
+    if column.numbers:
+        n = column.numbers[0]
+        return [(n.value, (n.interval or (n.value, n.value))[0])]
+    return [] if part.rows is None or part.narrowed else [(part.rows, part.rows)]
 
 
 def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:

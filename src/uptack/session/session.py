@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find, in_tables, of_columns
 from uptack.registry.other_words import OTHER_WORDS
+from uptack.release import NoReply
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, expected_error
 from uptack.session.requests import Made, Request, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
@@ -43,6 +45,10 @@ NAME_OPTIONS = "Name options."
 LONGEST_LINE = 300
 """Characters of a line in the ledger."""
 DROPS = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
+UNDECLARED = (
+    "Columns of type any have no declared type: where numbers are needed, other values count as missing. "
+    "Declare them with types=, such as types={'ward': 'text'}."
+)
 INFERRED = "Types were inferred from the data and are now public. Correct them with types=, or save them in a schema."
 
 
@@ -187,7 +193,21 @@ class Session:
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
             raise UptackError(f"{request} cost {claimed}, more than was debited, so it is withheld")
-        return made
+        return self._with_undeclared(request, made) if isinstance(made, NoReply) else made
+
+    def _with_undeclared(self, request: Request, refused: NoReply) -> NoReply:
+        """⊥, which also says which columns were read as numbers though they have no declared type."""
+        reads = request.declaration.reads
+        numbers = request.columns[:1] if "formula" in request.given else request.columns
+        numbers = numbers[:-1] if reads.last else numbers
+        names = [] if "text" in reads.kinds else [name for name in numbers if self.source.kinds.get(name) == "any"]
+        if not names:
+            return refused
+        which = f"{' and '.join(map(label, names))} {'has' if len(names) == 1 else 'have'} no declared type"
+        fix = f"declare it with types={{{names[0]!r}: 'text'}} if it holds texts"
+        why = f"{which}, and values that are not numbers count as missing: {fix}"
+        advice = replace(refused.advice, why="; ".join(filter(None, (refused.advice.why, why))))
+        return replace(refused, advice=advice)
 
     def _make(self, request: Request) -> Made:
         """The release of a request. An engine's error might show a row, so it is replaced by another.
@@ -450,6 +470,7 @@ class Session:
         lines = [self._size(), self.whose, *(f"  {line}" for line in align_lines(columns))]
         lines += [f"schema: {label(self.schema.name)}"] if self.schema.name else []
         lines += [INFERRED] if self.inferred else []
+        lines += [UNDECLARED] if "any" in self.source.kinds.values() else []
         lines.append(f"spent: {self.spent}")
         lines += [] if self.remaining is None else [f"left:  {self.remaining}"]
         return "\n".join(lines)

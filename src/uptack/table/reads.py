@@ -213,7 +213,8 @@ class Reads:
     def check(self, what: str, names: Names, table: Table, given: Given) -> None:
         """Whether the table has such columns: names and kinds are public. Edges ask for numbers."""
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
-            must = f"at least {self.least}" if self.most is None else f"{self.least} to {self.most}"
+            most = "" if self.most in (None, self.least) else f" to {self.most}"
+            must = f"at least {self.least}" if self.most is None else f"{self.least}{most}"
             raise InvalidArgument("columns", f"{must} for {what}", len(names))
         formula = given.get("formula") is not None
         if self.shape == "design" and not formula and names[0] in names[1:]:

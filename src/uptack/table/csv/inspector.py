@@ -19,9 +19,9 @@ import numpy as np
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
-from uptack.table.csv.rules import AMBIGUOUS, FORMATS
+from uptack.table.csv.rules import AMBIGUOUS, FORMATS, unambiguous
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import NEAR, FileOptions, hint, local_files, text_layout
+from uptack.table.engine.files import NEAR, FileOptions, ambiguous_dates, hint, local_files, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import without_engine_errors
 
@@ -318,7 +318,10 @@ class _ColumnInspector:
         return ColumnLook(self.name, kind, step, self.filled, wrong, words, self.hint(kind), own)
 
     def hint(self, kind: str) -> str:
-        """What the curator may declare to be missing: the most frequent word among numbers."""
+        """What the curator may declare: the format of dates that fit two, or the most frequent word among numbers."""
+        for pair in AMBIGUOUS if kind == "text" and self.filled else ():
+            if all(self.filled - self.misfits[form] >= MOST * self.filled for form in pair):
+                return ambiguous_dates(self.name, pair)
         word, often = self.words.most_common(1)[0] if self.words else ("", 0)
         numeric = kind in NUMBERS or (kind == "text" and self.numbers >= NEAR * self.filled and not self.odd)
         return hint(self.name, word, often, self.filled) if numeric else ""
@@ -330,9 +333,8 @@ class _ColumnInspector:
         if enough["number"]:
             return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"
         enough[DURATION] = enough[DURATION] and self.spans  # 13:45:00 may be a time of day
-        if all(enough[kind] for kind in AMBIGUOUS):
-            enough |= dict.fromkeys(AMBIGUOUS, False)
-        return next((kind for kind in ("boolean", *TIMES, *FORMATS) if enough[kind]), "text")
+        fitting = unambiguous([kind for kind in ("boolean", *TIMES, *FORMATS) if enough[kind]])
+        return fitting[0] if fitting else "text"
 
     def _granularity(self, kind: str) -> Fraction | None:
         """A round step that all values are multiples of, where one is seen."""

@@ -332,14 +332,24 @@ def _parse(path: str, layout: Layout, block: int, skipped: list[int]) -> Iterato
 # ------------------------------------------------------------------ copies in a private folder, and inference of kinds
 
 UNITS = tuple(f"number:{sign}" for sign in ("%", "$", "€", "£"))
-AMBIGUOUS = frozenset({"date:%d/%m/%Y", "date:%m/%d/%Y"})
-"""Formats of which both may fit all rows. Then neither is inferred."""
+AMBIGUOUS = tuple((f"date:%d{sign}%m{sign}%Y", f"date:%m{sign}%d{sign}%Y") for sign in "/-")
+"""Pairs of formats of which both may fit all rows. Then neither is inferred."""
 FORMATS = (
-    "date:%Y/%m/%d", "date:%d.%m.%Y", *sorted(AMBIGUOUS), "date:%d-%b-%Y",
+    "date:%Y/%m/%d", "date:%d.%m.%Y", *(format for pair in AMBIGUOUS for format in pair), "date:%d-%b-%Y",
     "datetime:%Y/%m/%d %H:%M", "datetime:%Y/%m/%d %H:%M:%S", "datetime:%d.%m.%Y %H:%M", *UNITS,
 )  # fmt: skip
 NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 """Kinds that are inferred, of two that fit the first; if none fits, the column is a text."""
+
+
+def unambiguous(kinds: Sequence[str]) -> list[str]:
+    """The kinds, without pairs of formats that both fit.
+
+    >>> unambiguous(["date:%d-%m-%Y", "date:%m/%d/%Y", "date:%d/%m/%Y"])
+    ['date:%d-%m-%Y']
+    """
+    both = {kind for pair in AMBIGUOUS if set(pair) <= set(kinds) for kind in pair}
+    return [kind for kind in kinds if kind not in both]
 
 
 def infer_kinds(paths: Sequence[str], layout: Layout) -> dict[str, str]:
@@ -407,7 +417,7 @@ class Guesses:
 
     def _guess(self, name: str) -> str:
         possible = self._possible[name]
-        clear = [kind for kind in possible if kind not in AMBIGUOUS or not set(possible) >= AMBIGUOUS]
+        clear = unambiguous(list(possible))
         return clear[0] if name in self._seen and clear else "text"
 
     def read(self, batch: Sequence[Any]) -> Any:

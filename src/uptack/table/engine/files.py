@@ -170,7 +170,8 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
 
 
 def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
-    """Hints for the curator: columns of texts that would be numbers, but for a word that may mean a missing value.
+    """Hints for the curator: columns of texts that would be numbers, but for a word that may mean a missing value; and
+    columns of dates of which either the day or the month may come first.
 
     They are from the first rows of a file, and **not private**.
     """
@@ -188,9 +189,19 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
             words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
             often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
             hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
+            for pair in rules.AMBIGUOUS if filled else ():
+                if not any(cells.misfits(texts, form, layout.numbers) for form in pair):
+                    hints.append(ambiguous_dates(name, pair))
         return [one for one in hints if one]
 
     return without_engine_errors(look) if columns else []
+
+
+def ambiguous_dates(name: str, formats: tuple[str, str]) -> str:
+    """The advice to declare which of two formats dates have, if both fit."""
+    first, second = (pasted(f"{name}={one}") for one in formats)
+    days, months = f"--type {first} if the day comes first", f"--type {second} if the month does"
+    return f"{label(name)} may hold dates. Declare how they are written: {days}, {months}."
 
 
 def hint(name: str, word: str, often: int, filled: int) -> str:

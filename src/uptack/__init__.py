@@ -20,8 +20,8 @@ _listed, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
 def __getattr__(name: str) -> Any:
     if name not in __all__ and _is_statistic(name):
-        globals()[name] = found = getattr(importlib.import_module("uptack.statistics"), name)
-        return found
+        globals()[name] = value = getattr(importlib.import_module("uptack.statistics"), name)
+        return value
     try:
         return _listed(name)
     except AttributeError:

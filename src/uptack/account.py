@@ -89,7 +89,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
     ...     print(mechanism.loss, value)
     ...     return draw()
     >>> with observed_by(nosy):
-    ...     made = laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
+    ...     result = laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))
     Pure(epsilon=Fraction(1, 1)) [1200.]
     """
     token = _OBSERVER.set(observer)

@@ -159,7 +159,7 @@ def test_an_answer_runs_nothing_where_its_interval_is_worked_out():
         sizes=answers.encode(pickle.dumps(Payload())),
         share={"$": "name", "of": "uptack.blocks.process_isolation:_loaded"},
     )
-    noise = instance("uptack.ranks.superiority:SuperiorityNoise", pairs=pairs, seen={"$": "name", "of": "float"})
+    noise = instance("uptack.ranks.superiority:SuperiorityNoise", pairs=pairs, transform={"$": "name", "of": "float"})
     with pytest.raises(answers.NotOnWire):
         answers.loads(json.dumps(noise)).around(0.5, 0.95)
 

@@ -64,8 +64,8 @@ def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> l
     """Functions that build the blocks. `shipped` ones hold no other rows, and can be sent to another interpreter."""
     if library(data) == "polars":
         return [_polars_parcel(data, rows) for rows in blocks]
-    made = [partial(fresh, data, rows) for rows in blocks]
-    return [_ready(parcel) for parcel in made] if shipped else list(made)
+    builders = [partial(fresh, data, rows) for rows in blocks]
+    return [_ready(parcel) for parcel in builders] if shipped else list(builders)
 
 
 def _ready(parcel: Parcel) -> Parcel:
@@ -221,11 +221,11 @@ def _time(value: Any) -> Any:
     if isinstance(value, np.void):
         return own(value)
     moment = isinstance(value, dt.datetime | np.datetime64)
-    found = pd.Timestamp(value) if moment else pd.Timedelta(value)
-    if found is pd.NaT:
+    stamp = pd.Timestamp(value) if moment else pd.Timedelta(value)
+    if stamp is pd.NaT:
         return None
-    fine = found.nanosecond if moment else found.nanoseconds
-    return found.as_unit("ns" if fine else "us")
+    fine = stamp.nanosecond if moment else stamp.nanoseconds
+    return stamp.as_unit("ns" if fine else "us")
 
 
 # -------------------------------------------------------------------------------------------------------------- polars

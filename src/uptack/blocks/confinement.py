@@ -108,8 +108,8 @@ def _filter_calls(libc: Any, signals: bool) -> bool:
     if known is None or struct.calcsize("P") != 8 or sys.byteorder != "little":
         return False
     code = b"".join(_instructions(*known, os.getpid(), signals))
-    held = ctypes.create_string_buffer(code, len(code))
-    program = _Program(len(code) // 8, ctypes.addressof(held))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    program = _Program(len(code) // 8, ctypes.addressof(buffer))
     return bool(libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)
 
 

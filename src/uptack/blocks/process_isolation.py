@@ -118,14 +118,14 @@ def _fork_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[
     pools = sys.modules.get("threadpoolctl")  # which keeps OpenMP from waiting for threads that a fork leaves behind
     limits = pools.ThreadpoolController() if pools else None
     (reading, writing), parent = os.pipe(), os.getpid()
-    held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until the keeper has handlers of its own
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until the keeper has handlers of its own
     try:
         pid = os.fork()
         if pid == 0:
             keep(lambda: jobs, writing, workers, timeout, parent, limits)
     finally:
         os.close(writing)
-        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     try:
         answers = Answers(reading, pid, timeout)
         with contextlib.suppress(EOFError):

@@ -147,11 +147,11 @@ def stable_value(
         lambda entropy: random_blocks(scheme.rows, scheme.blocks, entropy, substitute=relation.size_is_public)
     )
     results = evaluate(analysts, data, assigned, accept, fixed, **options)
-    found, _ = release_mode(
+    reply, _ = release_mode(
         results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
     )
-    assert found.loss is not None
-    return replace(found, mechanism=f"{NAME} by {scheme.blocks} blocks", loss=loss.Partition(found.loss))
+    assert reply.loss is not None
+    return replace(reply, mechanism=f"{NAME} by {scheme.blocks} blocks", loss=loss.Partition(reply.loss))
 
 
 def release_mode(
@@ -160,12 +160,12 @@ def release_mode(
     """The most frequent result by A_dist, where a person moves so many; and the winner itself, which is not private."""
     top = winner(results)
     budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "adjacency": adjacency, "entropy": entropy}
-    found = release_if_stable(top.value, top.gap - 2 * moves, sensitivity=2 * moves, **budget)
-    if not found:
+    reply = release_if_stable(top.value, top.gap - 2 * moves, sensitivity=2 * moves, **budget)
+    if not reply:
         needed = -(-(len(results) + lead_needed(epsilon, delta, moves)) // 2)
         way = f"agreement of {needed:,} of {len(results):,} blocks (use larger blocks, or a more stable f)"
-        found = replace(found, advice=Advice(other=way))
-    return found, top
+        reply = replace(reply, advice=Advice(other=way))
+    return reply, top
 
 
 class Vote(NamedTuple):

@@ -200,12 +200,12 @@ def _of_blocks(advice: Advice) -> Advice:
 def _aggregate(task: Task, results: Any) -> Release[Any] | NoReply:
     """The aggregate, with a guarantee about replaced results."""
     if callable(task.aggregate):
-        found = task.aggregate(results)
-        if not isinstance(found, Release | NoReply) or not isinstance(found.privacy, Privacy):
+        reply = task.aggregate(results)
+        if not isinstance(reply, Release | NoReply) or not isinstance(reply.privacy, Privacy):
             fix = "Return what an uptack function returned, or build a Release with the loss of your mechanism."
             must = "a function that returns a Release or NoReply with an (ε, δ)"
-            raise InvalidArgument("aggregate", must, type(found).__name__, fix)  # its value would tell of the data
-        return found
+            raise InvalidArgument("aggregate", must, type(reply).__name__, fix)  # its value would tell of the data
+        return reply
     if task.aggregate in NUMERIC:
         release = NUMERIC[task.aggregate]
         return release(results, epsilon=task.epsilon, adjacency=task.results, entropy=task.entropy)
@@ -232,39 +232,39 @@ def _vote(task: Task, results: list[Any]) -> Release[Any] | NoReply:
     """The most frequent outcome, and how frequent it is."""
     part = task.epsilon * (1 - SHARE)
     if task.candidates is None:
-        found, top = release_mode(
+        reply, top = release_mode(
             results, task.moves, epsilon=part, delta=task.delta, adjacency=task.results, entropy=task.entropy
         )
         counts = {top.value: top.votes}
         tree: loss.Loss = loss.Unit(loss.Test(part, task.delta), loss.Answer(task.epsilon - part))
     else:
         counts = {candidate: results.count(candidate) for candidate in task.candidates}
-        found = report_noisy_max(
+        reply = report_noisy_max(
             task.candidates, list(counts.values()), sensitivity=task.moves, epsilon=part, entropy=task.entropy
         )
         tree = loss.Composed((loss.Pure(part), loss.Pure(task.epsilon - part)))
-    if not found:
-        return found
+    if not reply:
+        return reply
     noisy = laplace(
-        counts[found.value], sensitivity=task.moves, epsilon=task.epsilon - part, granularity=1, entropy=task.entropy
+        counts[reply.value], sensitivity=task.moves, epsilon=task.epsilon - part, granularity=1, entropy=task.entropy
     )
     share = min(max(noisy.value / task.blocks, 0.0), 1.0)
     noise = ShareNoise(noisy.noise, task.blocks) if noisy.noise else None
-    return replace(found, value=Vote(found.value, share), privacy=cost(tree, task.results), loss=tree, noise=noise)
+    return replace(reply, value=Vote(reply.value, share), privacy=cost(tree, task.results), loss=tree, noise=noise)
 
 
-def _price(found: Release[Any] | NoReply, task: Task, relation: Adjacency) -> Release[Any] | NoReply:
+def _price(reply: Release[Any] | NoReply, task: Task, relation: Adjacency) -> Release[Any] | NoReply:
     """The result with what it costs a person; an aggregate of the user's own must keep to ε and δ."""
-    assert isinstance(found.privacy, Privacy)
-    if found.loss is None:
-        return replace(found, privacy=Privacy(0, 0, relation), mechanism=_name(task))
-    tree = loss.Partition(found.loss, found.privacy.adjacency.steps_to(task.results))
+    assert isinstance(reply.privacy, Privacy)
+    if reply.loss is None:
+        return replace(reply, privacy=Privacy(0, 0, relation), mechanism=_name(task))
+    tree = loss.Partition(reply.loss, reply.privacy.adjacency.steps_to(task.results))
     price = cost(tree, relation)
     if not price <= Privacy(task.epsilon, task.delta, relation):
         fix = f"One person changes up to {task.moves} results: spend less, or pass rows_per_person={task.moves} to it."
         raise InvalidArgument("aggregate", f"within ε = {float(task.epsilon):g}, δ = {float(task.delta):g}", price, fix)
-    how = f"{_name(task)} ({found.mechanism})"
-    if isinstance(found, NoReply) and task.aggregate in (*NUMERIC, "vector_median"):
-        found = replace(found, advice=_of_blocks(found.advice))
-    found = replace(found, rows=None) if isinstance(found, Release) else found  # results of blocks are no rows
-    return replace(found, privacy=price, loss=tree, mechanism=how)
+    how = f"{_name(task)} ({reply.mechanism})"
+    if isinstance(reply, NoReply) and task.aggregate in (*NUMERIC, "vector_median"):
+        reply = replace(reply, advice=_of_blocks(reply.advice))
+    reply = replace(reply, rows=None) if isinstance(reply, Release) else reply  # results of blocks are no rows
+    return replace(reply, privacy=price, loss=tree, mechanism=how)

@@ -268,10 +268,10 @@ def _estimate(
         return question.refuse(plan.noise(wanted or 1).label, Advice(n=enough))
     if box is None:
         around, question = question.split(BOX_SHARE, 1 - BOX_SHARE)
-        found = private_box(columns, n, around, rows)
-        if isinstance(found, Outcome):
-            return found
-        box = found
+        outcome = private_box(columns, n, around, rows)
+        if isinstance(outcome, Outcome):
+            return outcome
+        box = outcome
     degree, n = wanted or _best_degree(plan, n), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
     sums = moment_sums(*count_cells(columns, box), frequencies, columns[0].unit.most)

@@ -60,8 +60,8 @@ class Bins:
         with np.errstate(over="ignore"):
             middles = np.clip(np.rint(rows / steps) * steps, -LARGEST, LARGEST) + 0.0
         if middles.shape[1] == 1 and units is None:
-            found, counts = np.unique(middles[:, 0], return_counts=True)
-            return Bins(np.asfortranarray(found[:, None]), counts.astype(np.int64))
+            places, counts = np.unique(middles[:, 0], return_counts=True)
+            return Bins(np.asfortranarray(places[:, None]), counts.astype(np.int64))
         return Bins._merge(middles, np.ones(len(middles), np.int64) if units is None else roomy(units))
 
     @staticmethod
@@ -131,8 +131,8 @@ def kde(
 
     >>> from uptack.noise import SeededEntropy
     >>> rows = np.random.default_rng(0).normal(size=10_000)
-    >>> made = kde(rows, epsilon=1, delta=1e-6, bandwidth=0.2, entropy=SeededEntropy(1))
-    >>> made.value.at([-1.0, 0.0, 1.0]).round(2)
+    >>> result = kde(rows, epsilon=1, delta=1e-6, bandwidth=0.2, entropy=SeededEntropy(1))
+    >>> result.value.at([-1.0, 0.0, 1.0]).round(2)
     array([0.24, 0.38, 0.25])
     """
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
@@ -185,10 +185,10 @@ def _estimate(
     window = None
     if bandwidths is None:
         share = question.epsilon * BANDWIDTH_SHARE
-        found = _private_bandwidths(columns, n, question.worth(share))
-        if isinstance(found, Outcome):
-            return found
-        (bandwidths, window), question = found, question.worth(question.epsilon - share, question.delta)
+        outcome = _private_bandwidths(columns, n, question.worth(share))
+        if isinstance(outcome, Outcome):
+            return outcome
+        (bandwidths, window), question = outcome, question.worth(question.epsilon - share, question.delta)
     weight = 1 / (n * math.prod(math.sqrt(2 * math.pi) * h for h in bandwidths))
     if not (min(bandwidths) > 1e-90 and max(bandwidths) < 1e90 and 1e-90 < weight < 1e90):
         return question.refuse(HOW, Advice(other="data in other units, or a bandwidth of your own"))
@@ -216,13 +216,13 @@ def _private_bandwidths(
     """
     d, ends = len(columns), []
     for values in columns:
-        found = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d))
-        if found.value is None:
-            advice, share = found.advice, float(BANDWIDTH_SHARE / d)  # what it says of ε is about a part of it
+        quartiles = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d))
+        if quartiles.value is None:
+            advice, share = quartiles.advice, float(BANDWIDTH_SHARE / d)  # what it says of ε is about a part of it
             if advice is not None and advice.epsilon is not None:
                 advice = replace(advice, epsilon=math.ceil(1000 * advice.epsilon / share) / 1000)
-            return replace(found, advice=advice)
-        ends.append(found.value)
+            return replace(quartiles, advice=advice)
+        ends.append(quartiles.value)
     low, high = np.array(ends).T
     if not (np.isfinite(high - low) & (high > low)).all():
         return question.refuse(HOW, Advice(other="a bandwidth of your own: the quartiles came out equal"))

@@ -149,9 +149,13 @@ def _requested_margins(which: int | Sequence[Sequence[str]], domain: Domain) -> 
         chosen = list(itertools.combinations(names, int(which)))
     else:
         must = "a number of columns, or a list of distinct tuples of their names"
-        asked = [(m,) if isinstance(m, str) else tuple(m) for m in which] if isinstance(which, Sequence) else []
-        chosen = [tuple(name for name in names if name in m) for m in asked]
-        if isinstance(which, str) or not asked or any(len(c) != len(m) for c, m in zip(chosen, asked, strict=True)):
+        requests = [(m,) if isinstance(m, str) else tuple(m) for m in which] if isinstance(which, Sequence) else []
+        chosen = [tuple(name for name in names if name in m) for m in requests]
+        if (
+            isinstance(which, str)
+            or not requests
+            or any(len(c) != len(m) for c, m in zip(chosen, requests, strict=True))
+        ):
             raise InvalidArgument("which", must, checks.describe(which), f"The columns are {', '.join(names)}.")
         if len(set(chosen)) < len(chosen) or () in chosen:
             raise InvalidArgument("which", must, "an empty tuple, or one twice")
@@ -255,11 +259,11 @@ def margins(
         rows = cells if people is None else people.column(cells)
         options |= {} if people is None else {"weights": unit.share, "at_most": unit.at_most}
         whole = histogram(rows, keys=space.size, epsilon=eps, total=fixed, **options).value
-        kept, weights = np.arange(space.size), whole.counts
+        occupied, weights = np.arange(space.size), whole.counts
     else:
         keys = cells if people is None else people.of(cells)
         table = sparse_histogram(keys, space.size, eps, rule="adaptive", **options).value
         rows_kept = float(table.counts.sum())
-        kept, weights = table.cells, table.counts * (1.0 if goal is None or not rows_kept else goal / rows_kept)
-    margins = sums(space.unravel(kept), lambda cells, size: np.bincount(cells, weights, size))
+        occupied, weights = table.cells, table.counts * (1.0 if goal is None or not rows_kept else goal / rows_kept)
+    margins = sums(space.unravel(occupied), lambda cells, size: np.bincount(cells, weights, size))
     return account.release(Margins(margins, space), None)

@@ -111,12 +111,12 @@ class FunctionRelease:
 
     def at(self, where: ArrayLike) -> Floats:
         """The private function at points of shape (k, d), or a list of numbers in one dimension."""
-        asked = points("points", where, self.kernel.dimension)
+        x = points("points", where, self.kernel.dimension)
         with self._lock:
-            keys = [row.tobytes() for row in asked]
+            keys = [row.tobytes() for row in x]
             fresh = {key: i for i, key in reversed([*enumerate(keys)]) if key not in self._places}
             if fresh:
-                self._ask(asked[sorted(fresh.values())])
+                self._ask(x[sorted(fresh.values())])
             return self._answers[[self._places[key] for key in keys]]
 
     def _ask(self, new: Floats) -> None:
@@ -188,9 +188,9 @@ class FunctionRelease:
 
     def predicted(self, where: ArrayLike) -> Floats:
         """The best guess at any points from the answers given, K(x, X)(K + τκI)⁻¹·answers: post-processing."""
-        asked = points("points", where, self.kernel.dimension)
+        x = points("points", where, self.kernel.dimension)
         with self._lock:
-            guess: Floats = self._factor.against(asked) @ self._coordinates
+            guess: Floats = self._factor.against(x) @ self._coordinates
         return guess
 
     def band(self, where: ArrayLike, confidence: Rational = 0.95, *, together: bool = False) -> tuple[Floats, Floats]:
@@ -208,8 +208,8 @@ class FunctionRelease:
     def curve(self, where: ArrayLike, confidence: Rational = 0.95) -> Curve:
         """The values at points with their band, as a plain curve that holds no data."""
         level = float(checks.inside_unit("confidence", confidence))
-        asked = points("points", where, self.kernel.dimension)
-        return Curve(asked, self.at(asked), *self.band(asked, confidence), level)
+        x = points("points", where, self.kernel.dimension)
+        return Curve(x, self.at(x), *self.band(x, confidence), level)
 
     def on_grid(self, low: ArrayLike | None = None, high: ArrayLike | None = None, size: int = 200) -> Curve:
         """The curve on even points between public ends, `size` of them to a side.
@@ -431,13 +431,13 @@ def release_function(
     >>> import numpy as np
     >>> from uptack.kernels import GaussianKernel
     >>> from uptack.noise import SeededEntropy
-    >>> made = release_function(
+    >>> result = release_function(
     ...     lambda x: np.sin(x[:, 0]), kernel=GaussianKernel(1.0), sensitivity=0.01, norm=3, epsilon=1, delta=1e-6,
     ...     entropy=SeededEntropy(1),
     ... )
-    >>> made.value.at([0.0, 1.5])
+    >>> result.value.at([0.0, 1.5])
     array([...])
-    >>> bool(made.value.at([1.5])[0] == made.value.at([0.0, 1.5])[1])
+    >>> bool(result.value.at([1.5])[0] == result.value.at([0.0, 1.5])[1])
     True
     """
     if not callable(f):

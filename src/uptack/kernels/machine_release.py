@@ -140,12 +140,12 @@ class Design:
 
     def rows(self, columns: Columns, missing: str) -> TrainingRows:
         """The rows to be fitted. Rows without a value, or without a label if labels are needed, are left out."""
-        held = columns.rows("drop").in_memory()
-        x, y = np.ascontiguousarray(held.lines[:-1].T), held.lines[-1]
+        complete = columns.rows("drop").in_memory()
+        x, y = np.ascontiguousarray(complete.lines[:-1].T), complete.lines[-1]
         labelled = np.abs(y) == 1 if self.penalty.labels else np.ones(y.size, bool)
         if missing == "error" and not labelled.all():
             raise InvalidArgument("y", "-1 or +1 in every row", "others", "KernelSVC takes any two classes.")
-        whose, people = (None, 0) if held.codes is None else renumber(held.codes[labelled])
+        whose, people = (None, 0) if complete.codes is None else renumber(complete.codes[labelled])
         return TrainingRows(x[labelled], y[labelled], whose, people)
 
     def place(self) -> tuple[float, float]:
@@ -246,10 +246,10 @@ def kernel_machine(
     >>> from uptack.noise import SeededEntropy
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(2000, 2)); y = np.where((x**2).sum(axis=1) < 1.4, 1, -1)
-    >>> made = kernel_machine(x, y, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
-    >>> np.sign(made.value.at([[0, 0], [1.5, 1.5]]))
+    >>> result = kernel_machine(x, y, epsilon=1, delta=1e-6, entropy=SeededEntropy(1))
+    >>> np.sign(result.value.at([[0, 0], [1.5, 1.5]]))
     array([ 1., -1.])
-    >>> made.privacy
+    >>> result.privacy
     Privacy(epsilon=1.0, delta=1e-06)
     """
     design = Design(loss, kernel, bandwidth, regularization, frequencies, centre, scale)

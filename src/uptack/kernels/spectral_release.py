@@ -193,11 +193,11 @@ def release_spectral(
     >>> from uptack.noise import SeededEntropy
     >>> rows = np.random.default_rng(0).beta(2, 4, size=(10_000, 1))
     >>> basis = FourierBasis(bandwidth=0.05, degree=10)
-    >>> made = release_spectral(
+    >>> result = release_spectral(
     ...     basis.mean(rows), basis=basis, sensitivity=basis.sensitivity(10_000), error=basis.rounding,
     ...     epsilon=1, delta=1e-6, entropy=SeededEntropy(1),
     ... )
-    >>> made.value, made.value.at([0.25, 0.75]).round(1)
+    >>> result.value, result.value.at([0.25, 0.75]).round(1)
     (SpectralRelease(21 coefficients, scale 0.0...), array([2.1, 0.2]))
     """
     form: FourierBasis = checks.instance("basis", basis, FourierBasis, "a FourierBasis")

@@ -426,8 +426,8 @@ class WeightedDraw(Mechanism[WeightedCandidates[Key], Key | None]):
         if value.most != other.most:
             raise AssumptionFailed("the largest score depends on the data")
         one, two = (
-            dict(zip(made.keys, zip(made.weights, made.scores.tolist(), strict=True), strict=True))
-            for made in (value, other)
+            dict(zip(side.keys, zip(side.weights, side.scores.tolist(), strict=True), strict=True))
+            for side in (value, other)
         )
         if any(one[key][0] != two[key][0] for key in one.keys() & two.keys()):
             raise AssumptionFailed("the weight of a candidate depends on the data")

@@ -210,9 +210,9 @@ def _between(low: int, high: int, parts: float) -> tuple[int, ...]:
 
 def _root(ranks: Sequence[int], n: int, wanted: Sequence[int], least: int) -> tuple[int, ...]:
     """Those of the wanted targets that are at least this many rows from each other and from the ends; at least one."""
-    kept: list[int] = []
+    apart: list[int] = []
     for j in wanted:
-        before = ranks[kept[-1] - 1] if kept else 0
+        before = ranks[apart[-1] - 1] if apart else 0
         if ranks[j - 1] - before >= least and n - ranks[j - 1] >= least:
-            kept.append(j)
-    return tuple(kept) or ((len(ranks) + 1) // 2,)
+            apart.append(j)
+    return tuple(apart) or ((len(ranks) + 1) // 2,)

@@ -112,9 +112,9 @@ class IntegerGaussian(IntegerLaw):
             def exponent(i: int, y: Integers = y) -> Fraction:
                 return (abs(int(y[i])) - variance / t) ** 2 / (2 * variance)
 
-            kept = y[flip_exp((np.abs(y) - shift) ** 2 / width, exponent, entropy)][: size - filled]
-            out[filled : filled + kept.size] = kept
-            filled += kept.size
+            accepted = y[flip_exp((np.abs(y) - shift) ** 2 / width, exponent, entropy)][: size - filled]
+            out[filled : filled + accepted.size] = accepted
+            filled += accepted.size
         return out
 
     def exact_pmf(self, k: int) -> Real:

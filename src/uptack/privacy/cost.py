@@ -203,8 +203,8 @@ def over(price: Privacy, budget: Privacy) -> float:
 def multiplicities(trees: Iterable[loss.Loss]) -> list[tuple[loss.Loss, int]]:
     """Each tree, and how often it is there. A plan for many columns holds the same few objects many times."""
     every = list(trees)
-    kept = {id(tree): tree for tree in every}
-    return [(kept[which], times) for which, times in Counter(map(id, every)).items()]
+    by_id = {id(tree): tree for tree in every}
+    return [(by_id[which], times) for which, times in Counter(map(id, every)).items()]
 
 
 def basic_total(trees: Iterable[loss.Loss], adjacency: Adjacency) -> Privacy:

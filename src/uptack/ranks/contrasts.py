@@ -368,20 +368,20 @@ def mean_difference(
     if known is not None and not enough_rows(min(known), each):
         advice = Advice(n=2 * (least_n(lambda size: enough_rows(size, each)) or 1), other="groups with more rows")
         return question.account.close(question.refuse(moments.HOW, advice))
-    made, law = list[moments.Moments](), question.count
+    both, law = list[moments.Moments](), question.count
     for part, half in zip(contrast.groups, question.split(HALF, HALF), strict=True):
         one, left = moments.frame_moments(part.floats(), half, RECIPES)
         if isinstance(one, Outcome):
             return question.account.close(one)
-        made.append(one)
+        both.append(one)
         law = left.count
     if law is not None:
-        question.account.keep_size(sum(one.rows for one in made), law, times=2)
-    means = [one.frame.centre + one.frame.half * one.first for one in made]
-    noise = WelchInterval(means[0] - means[1], MeanInterval(made[0]), MeanInterval(made[1]))
+        question.account.keep_size(sum(one.rows for one in both), law, times=2)
+    means = [one.frame.centre + one.frame.half * one.first for one in both]
+    noise = WelchInterval(means[0] - means[1], MeanInterval(both[0]), MeanInterval(both[1]))
     names = (label(group) for group in contrast.samples.groups)
-    clipped = (f"Group {name}: {moments.clipping_note(one)}" for name, one in zip(names, made, strict=True))
-    endless = moments.open_ends(*(tail for one in made for tail in one.tails(DOUBT)))
+    clipped = (f"Group {name}: {moments.clipping_note(one)}" for name, one in zip(names, both, strict=True))
+    endless = moments.open_ends(*(tail for one in both for tail in one.tails(DOUBT)))
     notes = (*contrast.notes, *clipped, *endless, *sampling_note(question.account), noise.sentence)
     return question.account.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))
 

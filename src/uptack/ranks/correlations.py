@@ -51,10 +51,10 @@ class TauNoise:
     spread: float
     blur: float
     size: IntegerLaplace | None = None
-    seen: Callable[[float], float] = float
+    transform: Callable[[float], float] = float
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
-        """An interval for the population's τ, or for the function `seen` of it.
+        """An interval for the population's τ, or for the function `transform` of it.
 
         The variance of τ is about 4ζ/n with ζ = mean t_i² - τ², and at most 2(1 - τ²)/n. Noise is allowed for once in ζ
         and exactly in τ. If the number of rows is noisy, a fifth of the error goes into a range of it.
@@ -68,7 +68,7 @@ class TauNoise:
         variance = min(4 * max(zeta, 0.0), 2 * (1 - near**2)) / sizes[0]
         half = half_width(math.sqrt(variance), self.scale * self.rows / sizes[0], 1 - failing)
         ends = [self.tau * self.rows / size + sign * half for size in sizes for sign in (-1, 1)]
-        return self.seen(max(min(ends), -1.0)), self.seen(min(max(ends), 1.0))
+        return self.transform(max(min(ends), -1.0)), self.transform(min(max(ends), 1.0))
 
 
 def tau_error(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
@@ -131,7 +131,7 @@ def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     """
     account, missing = open_account("correlation of elliptical data", epsilon, options)
     rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
-    return account.close(noisy_tau(rows, account, missing == "ignore", seen=from_tau))
+    return account.close(noisy_tau(rows, account, missing == "ignore", transform=from_tau))
 
 
 def from_tau(tau: float) -> float:
@@ -139,8 +139,10 @@ def from_tau(tau: float) -> float:
     return math.sin(math.pi / 2 * tau)
 
 
-def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float], float] = float) -> Outcome[float]:
-    """τ of the rows, or the function `seen` of it; ⊥ if the noise would drown it."""
+def noisy_tau(
+    rows: Rows, account: Account, dropped: bool, transform: Callable[[float], float] = float
+) -> Outcome[float]:
+    """τ of the rows, or the function `transform` of it; ⊥ if the noise would drown it."""
     secret = dropped or not account.adjacency.size_is_public
     least = math.ceil(MOVES * account.rows / (account.epsilon * (1 - SPREAD_SHARE) * LARGEST_NOISE)) + 1
     advice = Advice(n=least)
@@ -167,8 +169,8 @@ def noisy_tau(rows: Rows, account: Account, dropped: bool, seen: Callable[[float
     law = IntegerLaplace((MOVES * GRID + 1) * account.rows / second.epsilon)
     noisy = noisy_integer(spread, law, second)
     blur = float(Fraction(law.scale)) / (GRID * m)
-    noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, seen)
-    return Outcome(seen(tau), HOW, noise, notes=sampling_note(account))
+    noise = TauNoise(tau, m, scale, noisy / (GRID * m), blur, size, transform)
+    return Outcome(transform(tau), HOW, noise, notes=sampling_note(account))
 
 
 def _whole(numerator: int, denominator: int) -> int:
@@ -298,11 +300,11 @@ def _estimate_matrix(rows: Rows, names: tuple[str, ...], account: Account, dropp
     return Outcome(value, MATRIX_HOW, noise, notes=sampling_note(account))
 
 
-def square(d: int, upper: Any, seen: Callable[[float], float]) -> Floats:
+def square(d: int, upper: Any, transform: Callable[[float], float]) -> Floats:
     """The symmetric matrix with these numbers above its diagonal, and ones on it."""
     out = np.eye(d)
     for (j, k), value in zip(combinations(range(d), 2), upper, strict=True):
-        out[j, k] = out[k, j] = seen(float(value))
+        out[j, k] = out[k, j] = transform(float(value))
     return out
 
 
@@ -311,11 +313,11 @@ def nearest(matrix: Floats) -> Floats:
     values, vectors = np.linalg.eigh(matrix)
     if values[0] >= 0:
         return matrix
-    made = (vectors * np.maximum(values, 0)) @ vectors.T
-    lengths = np.sqrt(np.diag(made))
-    made = np.clip(made / np.outer(lengths, lengths), -1, 1)
-    np.fill_diagonal(made, 1.0)
-    even: Floats = (made + made.T) / 2
+    semidefinite = (vectors * np.maximum(values, 0)) @ vectors.T
+    lengths = np.sqrt(np.diag(semidefinite))
+    semidefinite = np.clip(semidefinite / np.outer(lengths, lengths), -1, 1)
+    np.fill_diagonal(semidefinite, 1.0)
+    even: Floats = (semidefinite + semidefinite.T) / 2
     return even
 
 

@@ -41,8 +41,8 @@ class RankSum:
 
     def tail(self, t: float, scale: float) -> float:
         """P(X + L ≥ t) for Laplace noise L of this scale, rounded up."""
-        found = self._tail_by_sum(t, scale) if self.chances is not None else self._tail_by_inversion(t, scale)
-        return min(max(found, 0.0) + SLACK, 1.0)
+        chance = self._tail_by_sum(t, scale) if self.chances is not None else self._tail_by_inversion(t, scale)
+        return min(max(chance, 0.0) + SLACK, 1.0)
 
     def _tail_by_sum(self, t: float, scale: float) -> float:
         assert self.chances is not None

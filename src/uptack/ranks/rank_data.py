@@ -148,8 +148,8 @@ class Samples:
     def sizes(self) -> tuple[int, ...]:
         """How many rows have each label, those without a value too: public where labels are."""
         labels, sizes = self._grouped.sizes()
-        found = {canonical(label): int(size) for label, size in zip(labels, sizes, strict=True)}
-        return tuple(found.get(group, 0) for group in self.groups)
+        by_label = {canonical(label): int(size) for label, size in zip(labels, sizes, strict=True)}
+        return tuple(by_label.get(group, 0) for group in self.groups)
 
 
 def samples(x: Any, labels: Any, groups: tuple[Hashable, ...], missing: str) -> Samples:

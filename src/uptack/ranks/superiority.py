@@ -151,7 +151,7 @@ class SuperiorityNoise:
     """The error of a share of pairs."""
 
     pairs: NoisyPairs
-    seen: Callable[[float], float] = float
+    transform: Callable[[float], float] = float
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:
         """An interval for the population's probability A.
@@ -167,7 +167,7 @@ class SuperiorityNoise:
             sd = math.sqrt(nearer * (1 - nearer) / min(sizes))
             half = half_width(sd, scale, 1 - failing * (0.8 if self.pairs.secret else 1))
             ends += [share - half, share + half]
-        return self.seen(max(min(ends), 0.0)), self.seen(min(max(ends), 1.0))
+        return self.transform(max(min(ends), 0.0)), self.transform(min(max(ends), 1.0))
 
 
 @two_samples(examples=(EXAMPLE,), page="superiority")
@@ -217,7 +217,7 @@ def from_share(share: float) -> float:
 
 
 def _estimate_share(
-    x: Any, labels: Any, groups: Any, account: Account, missing: str, options: Any, seen: Callable[[float], float]
+    x: Any, labels: Any, groups: Any, account: Account, missing: str, options: Any, transform: Callable[[float], float]
 ) -> Outcome[float]:
     """The share of pairs, or what is made of it."""
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
@@ -227,8 +227,8 @@ def _estimate_share(
     share, scale = pairs.share(pairs.sizes)
     if scale > LARGEST_NOISE:
         return Outcome.refusal(HOW, _more_rows(account))
-    value = seen(min(max(share, 0.0), 1.0))
-    return Outcome(value, HOW, SuperiorityNoise(pairs, seen), notes=label_notes(account, public))
+    value = transform(min(max(share, 0.0), 1.0))
+    return Outcome(value, HOW, SuperiorityNoise(pairs, transform), notes=label_notes(account, public))
 
 
 def _more_rows(account: Account) -> Advice:

@@ -56,7 +56,7 @@ def made(f=wave, kernel=None, *, seed=1, **options):
 def exact_kernel(kernel, x, y):
     """The kernel of two points of floats, in as many digits as mpmath is set to."""
     differences = [mp.mpf(float(a)) - mp.mpf(float(b)) for a, b in zip(x, y, strict=True)]
-    length = mp.mpf(kernel.scale)
+    length = mp.mpf(kernel.length)
     distance = mp.sqrt(sum(d**2 for d in differences)) / length
     if isinstance(kernel, GaussianKernel):
         return mp.exp(-(distance**2) / 2)
@@ -622,7 +622,7 @@ def test_bins_keep_neighbours_neighbours():
 def test_kde_finds_its_bandwidth_and_window():
     rows = np.random.default_rng(14).normal(50, 10, size=20_000)
     release = kde(rows, epsilon=1, delta=1e-6, entropy=SeededEntropy(2))
-    assert release.value.kernel.bandwidth == pytest.approx(0.9 * 10 * 20_000**-0.2, rel=0.05)
+    assert release.value.kernel.length == pytest.approx(0.9 * 10 * 20_000**-0.2, rel=0.05)
     assert release.privacy.epsilon == 1
     assert release.privacy.delta == 1e-6
     curve = release.value.on_grid()

@@ -161,6 +161,7 @@ _FAR = 800.0
 """Beyond this many lengths every kernel here is 0 as a float; it keeps inf·0 out of the formulas."""
 
 
+@dataclass(frozen=True)
 class StationaryKernel(Kernel):
     """A function of (x - y)/length that is 1 at 0.
 
@@ -168,25 +169,18 @@ class StationaryKernel(Kernel):
     most (d + 6)u. All four laws have t·|φ'(t)| < 1, so φ errs by (d + 6)u and a few u of its own: less than (d + 20)u.
     """
 
+    length: float
+    dimension: int = 1
+
     def __post_init__(self) -> None:
-        name, value = next(iter(vars(self).items()))
-        object.__setattr__(self, name, float(checks.positive(name, value)))
+        object.__setattr__(self, "length", float(checks.positive("length", self.length)))
         checks.integer("dimension", self.dimension, least=1)
         self._describe(self.dimension, Fraction(1), (self.dimension + 20) * UNIT)
-
-    @property
-    def scale(self) -> float:
-        """The length that differences are measured in."""
-        return float(next(iter(vars(self).values())))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {"kernel": type(self).__name__, "scale": self.scale, "dimension": self.dimension}
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
         """The law of (x_i - y_j)/length, by coordinate. Differences first: an expanded square would cancel."""
         with np.errstate(over="ignore"):
-            lengths = np.clip((x[:, None, :] - y[None, :, :]) / self.scale, -_FAR, _FAR)
+            lengths = np.clip((x[:, None, :] - y[None, :, :]) / self.length, -_FAR, _FAR)
         return np.asarray(self._law(lengths))
 
     @abstractmethod
@@ -195,10 +189,7 @@ class StationaryKernel(Kernel):
 
 @dataclass(frozen=True)
 class GaussianKernel(StationaryKernel):
-    """exp(-‖x - y‖²/2h²), the product over coordinates of the same in one; h is the bandwidth."""
-
-    bandwidth: float
-    dimension: int = 1
+    """exp(-‖x - y‖²/2h²), the product over coordinates of the same in one; h, the bandwidth, is the `length`."""
 
     def _law(self, lengths: Floats) -> Any:
         return np.exp(-np.einsum("ijk,ijk->ij", lengths, lengths) / 2)
@@ -211,9 +202,6 @@ class ExponentialKernel(StationaryKernel):
     The norm is that of `sobolev_norm`.
     """
 
-    length: float
-    dimension: int = 1
-
     def _law(self, lengths: Floats) -> Any:
         return np.exp(-np.abs(lengths).sum(axis=2))
 
@@ -221,9 +209,6 @@ class ExponentialKernel(StationaryKernel):
 @dataclass(frozen=True)
 class Matern32(StationaryKernel):
     """(1 + t)·e^(-t) with t = sqrt(3)·‖x - y‖/length: paths with one derivative."""
-
-    length: float
-    dimension: int = 1
 
     def _law(self, lengths: Floats) -> Any:
         t = np.sqrt(3.0) * _euclidean(lengths)
@@ -233,9 +218,6 @@ class Matern32(StationaryKernel):
 @dataclass(frozen=True)
 class Matern52(StationaryKernel):
     """(1 + t + t²/3)·e^(-t) with t = sqrt(5)·‖x - y‖/length: paths with two derivatives."""
-
-    length: float
-    dimension: int = 1
 
     def _law(self, lengths: Floats) -> Any:
         t = np.sqrt(5.0) * _euclidean(lengths)
@@ -251,13 +233,10 @@ KERNELS = (GaussianKernel, ExponentialKernel, Matern32, Matern52)
 
 def kernel_of(content: dict[str, Any]) -> Kernel:
     """The kernel that `to_dict` wrote down."""
-    kind: Any = {kernel.__name__: kernel for kernel in (*KERNELS, TensorKernel, SumKernel, ScaledKernel)}[
-        content["kernel"]
-    ]
-    if kind in KERNELS:
-        return kind(content["scale"], content["dimension"])  # type: ignore[no-any-return]
-    factor = [content["factor"]] if kind is ScaledKernel else []
-    return kind(*map(kernel_of, content["parts"]), *factor)  # type: ignore[no-any-return]
+    kinds = {kernel.__name__: kernel for kernel in (*KERNELS, TensorKernel, SumKernel, ScaledKernel)}
+    own = {name: value for name, value in content.items() if name not in ("kernel", "parts")}
+    kind: Any = kinds[content["kernel"]]
+    return kind(*map(kernel_of, content["parts"]), **own)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------------------------------------------------------- norms

@@ -79,8 +79,8 @@ def _spectral(kernel: Kernel, uniform: Floats) -> Floats:
         return np.hstack([_spectral(kernel.first, uniform[:, :cut]), _spectral(kernel.second, uniform[:, cut:])])
     assert isinstance(kernel, StationaryKernel)
     if isinstance(kernel, ExponentialKernel):
-        return np.tan(np.pi * (uniform - 0.5)) / kernel.scale
-    normal: Floats = scipy.stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.scale
+        return np.tan(np.pi * (uniform - 0.5)) / kernel.length
+    normal: Floats = scipy.stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.length
     if isinstance(kernel, GaussianKernel):
         return normal
     degrees = 3 if isinstance(kernel, Matern32) else 5

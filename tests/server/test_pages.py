@@ -379,7 +379,7 @@ def test_a_report_is_framed_where_it_can_do_nothing(ann):
 
 def test_a_report_can_be_tried_on_made_up_rows(ann, service):
     before = len(service.datasets["clinic"].ledger.history()), len(service.store.listed())
-    page = ann.get("/datasets/clinic/ask/report?epsilon=2&delta=1e-7&column=wait_minutes&title=Waits&example=yes").text
+    page = ann.get("/datasets/clinic/ask/report?epsilon=2&delta=1e-7&columns=wait_minutes&title=Waits&example=yes").text
     content, rest = framed(page)
     assert rest == ' sandbox title="Report" class="report"'
     assert "These numbers are invented" in page

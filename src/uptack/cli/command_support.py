@@ -20,7 +20,6 @@ import numpy as np
 from uptack.display.numbers import number, plain, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
-from uptack.exact import read
 from uptack.labels import json_text, label, lines, pasted
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -31,7 +30,7 @@ from uptack.session import open as open_session
 from uptack.session.requests import Made
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
-from uptack.wire.text_values import MISSING_WORDS, condition, edge, missing, span, step
+from uptack.wire.text_values import READERS, condition
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -77,28 +76,22 @@ ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
 class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A value that `parse` reads from a text; a ValueError says that it is none."""
+    """A value of a form of options, as `READERS` reads it. `name` is how `--help` writes it."""
 
-    def __init__(self, name: str, parse: Callable[[Any], Any], problem: str = "is not a number") -> None:
-        self.name, self._parse, self._problem = name, parse, problem
+    def __init__(self, name: str, form: str) -> None:
+        self.name, (self._parse, self._must) = name, READERS[form]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value of a text."""
         try:
             return self._parse(value)
         except ValueError:
-            self.fail(f"{value!r} {self._problem}", param, ctx)
+            self.fail(f"{value!r} is not {self._must}", param, ctx)
 
 
-EXACT = TextValue("number", read)
+EXACT = TextValue("number", "number")
 """An exact number: 0.1 is one tenth."""
-STEP = TextValue("number|day|hour|...", step)
-"""A number, or a duration, which the function parses: its name such as day, or hours, minutes and seconds."""
-EDGE = TextValue("number|date", edge)
-"""A number, or a date or time as ISO 8601 writes it, which the function parses."""
-RANGE = TextValue("LOW:HIGH", span, "is not LOW:HIGH, such as 0:120")
-"""Two numbers. The function checks their order."""
-MISSING = TextValue("drop|error|low|high|NUMBER", missing, f"is not one of {', '.join(MISSING_WORDS)}, nor a number")
+MISSING = TextValue("drop|error|low|high|NUMBER", "missing")
 """What to do with missing values."""
 
 

@@ -8,10 +8,8 @@ from typing import Any
 import click
 
 from uptack.cli.command_support import (
-    EDGE,
     EXACT,
-    RANGE,
-    STEP,
+    TextValue,
     as_json,
     delta,
     epsilon,
@@ -23,22 +21,21 @@ from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared, in_tables
 from uptack.registry.declaration import SECTIONS
-from uptack.registry.options import GROUPING
 from uptack.session import Request, Session
 from uptack.session.session import is_formula
-from uptack.wire.text_values import keys, levels
+from uptack.wire.text_values import typed_request
 
 TYPES: dict[str, Any] = {
     "number": EXACT,
     "numbers": EXACT,
-    "step": STEP,
-    "edges": EDGE,
+    "step": TextValue("number|day|hour|...", "step"),
+    "edges": TextValue("number|date", "edges"),
     "integer": int,
     "word": str,
     "words": str,
     "keys": str,
     "levels": str,
-    "range": RANGE,
+    "range": TextValue("LOW:HIGH", "range"),
 }
 
 
@@ -130,25 +127,11 @@ def _request(declaration: Declaration, target: str | None) -> Callable[..., Requ
             options["formula"], response = response, None
         if response is None and takes_formula and "formula" not in options:
             raise InvalidArgument("TARGET", "given if there is no formula", "nothing", "It is the response.")
-        named: tuple[str, ...] = names if response is None else (response, *names)
-        if response is not None and not names and "formula" not in options:
-            named = (response, *session.predictors(response))
-        if declaration.reads.shape == "columns" and not named:
-            named = session.numeric
         for option in declaration.options:
-            if option.form == "keys" and option.name in options:
-                columns = Request(declaration.name, *named, **options).columns  # a formula names them
-                groups = tuple(given.get("by") or columns[-1:])  # the labels, where there are any
-                about = groups if option.name in GROUPING else columns[:1]
-                options[option.name] = [keys(session, about, text) for text in options[option.name]]
-            if option.form == "levels" and option.name in options:
-                options[option.name] = levels(session, options[option.name], "--levels")
-            if option.form == "words" and option.name in options:
-                options[option.name] = list(options[option.name])
-            if option.form in ("numbers", "edges") and option.name in options:
+            if option.form in SEVERAL and option.name in options:
                 values = options[option.name]
                 options[option.name] = values[0] if option.positional and len(values) == 1 else list(values)
-        return Request(declaration.name, *named, **options)
+        return typed_request(session, declaration, names if response is None else (response, *names), options)
 
     return request
 

@@ -36,9 +36,9 @@ from uptack.release import NoReply
 from uptack.server.access import Access, Limits
 from uptack.server.config import ServerConfig
 from uptack.server.release_store import Record
-from uptack.server.service import REPORT, Caller, Refused, Service
+from uptack.server.service import REPORT, Caller, Refused, Service, report_options
 from uptack.wire import answers
-from uptack.wire.requests import NUMBER, read_object, request_schema
+from uptack.wire.requests import NUMBER, body_schema, read_object, request_schema
 
 Handler = Callable[..., Awaitable[Response]]
 T = TypeVar("T")
@@ -67,27 +67,6 @@ POINTS: dict[str, Any] = {
     "in": "query",
     "required": True,
     "schema": {"type": "array", "items": {"type": "number"}},
-}
-REPORT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["options"],
-    "additionalProperties": False,
-    "properties": {
-        "where": {"type": "array", "items": {"type": ["string", "object"]}},
-        "options": {
-            "type": "object",
-            "required": ["epsilon"],
-            "additionalProperties": False,
-            "properties": {
-                "epsilon": NUMBER,
-                "delta": NUMBER,
-                "columns": {"type": "array", "items": {"type": "string"}},
-                "title": {"type": "string"},
-                "target": {"type": "string"},
-                "correlations": {"type": "boolean"},
-            },
-        },
-    },
 }
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"description": text}
@@ -341,7 +320,7 @@ def add_api(
 
     for name, declaration in service.statistics().items():
         statistic_endpoints(name, request_schema(declaration), declaration.summary)
-    statistic_endpoints(REPORT, REPORT_SCHEMA, "A private report of all columns.")
+    statistic_endpoints(REPORT, body_schema(report_options()), "A private report of all columns.")
 
     # ------------------------------------------------------------------------------------------------- for the curator
 

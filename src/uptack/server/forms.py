@@ -7,34 +7,24 @@ API takes it (`uptack.wire.requests`), so pages can ask for nothing that a progr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from uptack.errors import InvalidArgument
-from uptack.exact import read as read_number
 from uptack.registry import Declaration, Option
 from uptack.registry.declaration import CLAUSE
-from uptack.registry.options import GROUPING, KNOWN
 from uptack.server.question_words import WORDS
-from uptack.server.service import REPORT
-from uptack.session import Request, Session
-from uptack.wire.requests import plain, wire_options
-from uptack.wire.text_values import condition, edge, keys, levels, missing, span, step
+from uptack.server.service import REPORT, report_options
+from uptack.session import Session
+from uptack.wire.requests import plain, wire_options, write_request
+from uptack.wire.text_values import READERS, condition, typed_request
 
 Typed = Mapping[str, Sequence[str]]
 """The fields of a form, as they were sent."""
 
 START, SYNTHETIC = "Start here", "synthetic"
-REPORT_FIELDS = (
-    KNOWN["epsilon"],
-    KNOWN["delta"],
-    Option("title", "The title of the report.", "word"),
-    Option("target", "A column to predict from the others, in a regression.", "word"),
-    Option("correlations", "Also release the correlations of columns.", "flag"),
-)
-MAIN = ("interval", "by", "groups", "delta", "title", "keys", "edges", "every", "equals", "above", "formula")
+MAIN = ("columns", "interval", "by", "groups", "delta", "title", "keys", "edges", "every", "equals", "above", "formula")
 """Options that are shown at once. Others are folded, unless they are required."""
 FORMS = {
     "numbers": "Separated by commas.",
@@ -125,9 +115,8 @@ class FormQuestion:
         ids = session.source.unit.ids
         every = {name: kind for name, kind in session.source.kinds.items() if name not in ids}
         chosen = tuple(typed.get("column", ()))
-        if self.declaration is None:
-            names = tuple((name, name) for name in every)
-            return [FormField("column", "columns", "columns", "If none is chosen: all of them.", names, chosen=chosen)]
+        if self.declaration is None:  # the columns of a report are an option
+            return []
         reads, needs = self.declaration.reads, "formula" not in self.declaration.allowed
 
         def fitting(kinds: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -183,38 +172,22 @@ class FormQuestion:
 
     def read(self, session: Session, typed: Typed) -> dict[str, Any]:
         """The body of the request that was typed. Whatever is wrong with a text raises `InvalidArgument`."""
-        columns = [name for name in typed.get("column", ()) if name]
         options: dict[str, Any] = {}
         for option in self.options:
-            texts = [text.strip() for text in typed.get(option.name, ()) if text.strip()]
-            if texts and option.form not in ("keys", "levels"):
+            if texts := [text.strip() for text in typed.get(option.name, ()) if text.strip()]:
                 options[option.name] = _value(option, texts)
-        conditions = [plain(condition(session, text)) for text in _lines(typed.get("where", ()))]
+        conditions = [condition(session, text) for text in _lines(typed.get("where", ()))]
         if self.declaration is None:
-            options |= {"columns": columns} if columns else {}
-            return {"where": conditions, "options": options}
-        formula = options.get("formula")
-        if formula is None and len(columns) == 1 and self.declaration.reads.shape == "design":
-            columns += session.predictors(columns[0])
+            return {"where": plain(conditions), "options": plain(options)}
+        columns = [name for name in typed.get("column", ()) if name]
         if self.name == SYNTHETIC and not columns:
             columns = [name for name in session.source.kinds if name not in session.source.unit.ids]
-        for option in self.options:
-            texts = _lines(typed.get(option.name, ())) if option.form in ("keys", "levels") else []
-            if texts and option.form == "levels":
-                options[option.name] = plain(levels(session, texts))
-            elif texts:
-                about = Request(self.name, formula=formula, epsilon=1).columns if formula else columns
-                of = about[-1:] if option.name in GROUPING else about[:1]
-                if option.name in GROUPING and options.get("by"):
-                    by = options["by"]
-                    of = [by] if isinstance(by, str) else by
-                options[option.name] = [plain(keys(session, of, text)) for text in texts]
-        return {"columns": columns, "where": conditions, "options": options}
+        return write_request(typed_request(session, self.declaration, columns, options), conditions)
 
 
 def questions(statistics: Mapping[str, Declaration]) -> dict[str, FormQuestion]:
     """All that can be asked, by name, in the order of the pages."""
-    made = {REPORT: FormQuestion(REPORT, WORDS[REPORT][1], START, REPORT_FIELDS)}
+    made = {REPORT: FormQuestion(REPORT, WORDS[REPORT][1], START, report_options())}
     made |= {name: FormQuestion.of(one) for name, one in statistics.items()}
     return {name: made[name] for name in (*WORDS, *made) if name in made}
 
@@ -223,48 +196,27 @@ def _lines(texts: Sequence[str]) -> list[str]:
     return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
 
 
-def _number(text: str) -> Any:
-    """A number as JSON has it, and as a text where that would not be exact."""
-    exact = read_number(text)
-    if exact.denominator == 1:
-        return int(exact)
-    return float(exact) if Fraction(repr(float(exact))) == exact else text
-
-
-def _numeric(value: Any) -> Any:
-    return _number(str(value)) if isinstance(value, Fraction) else value
-
-
-READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "number": (_number, "a number"),
-    "integer": (int, "a whole number"),
-    "range": (lambda text: list(span(text)), "LOW:HIGH, such as 0:120"),
-    "step": (lambda text: _numeric(step(text)), "a number, or a duration such as day"),
-    "missing": (lambda text: _numeric(missing(text)), "drop, low, high or a number"),
-    "fit_intercept": ({"yes": True, "no": False}.__getitem__, "yes or no"),
-    "public_labels": ({"yes": True, "no": False}.__getitem__, "yes or no"),
-}
-"""How a text of each form is read, and what it must be."""
+SWITCHES = ("fit_intercept", "public_labels")
+"""Options that Python may leave to the function, and a form to "default"."""
 
 
 def _value(option: Option, texts: Sequence[str]) -> Any:
-    """The value of an option that has no need of the table."""
+    """The value of an option, as `typed_request` takes it."""
     if option.form == "flag":
         return True
     if option.form == "words":
         return texts[0] if len(texts) == 1 else list(texts)
+    if option.form in ("keys", "levels"):
+        return _lines(texts)
+    if option.name in SWITCHES:
+        return texts[0] == "yes"
     read, must = READERS.get(option.name if option.form == "object" else option.form, (str, "a text"))
     several = option.form in ("numbers", "edges")
-    if several:
-        read, must = (
-            (_number, "numbers separated by commas")
-            if option.form == "numbers"
-            else (lambda text: _numeric(edge(text)), "numbers or dates separated by commas")
-        )
     try:
         made = [read(text) for text in (re.split(r"[,;\s]+", texts[0]) if several else texts[:1]) if text]
-    except (ValueError, KeyError, ArithmeticError):
-        raise InvalidArgument(LABELS.get(option.name, option.name), must, repr(texts[0][:60])) from None
+    except (ValueError, ArithmeticError):
+        made = []
     if not made:
-        raise InvalidArgument(LABELS.get(option.name, option.name), must, "nothing")
+        must = f"{must}, or several separated by commas" if several else must
+        raise InvalidArgument(LABELS.get(option.name, option.name), must, repr(texts[0][:60]))
     return made if several and not (option.positional and len(made) == 1) else made[0]

@@ -27,7 +27,6 @@ from typing import Any
 
 import numpy as np
 
-from uptack import checks
 from uptack.errors import BudgetExceeded, InvalidArgument, UptackError
 from uptack.kernels.function_release import FunctionRelease
 from uptack.ledger import Ledger
@@ -35,10 +34,12 @@ from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy
 from uptack.privacy.guarantee import short
 from uptack.privacy.loss import rational_text
-from uptack.registry import Declaration, declared, in_tables
+from uptack.registry import Declaration, Option, declared, in_tables
+from uptack.registry.options import KNOWN
 from uptack.release import NoReply, Release
 from uptack.report.profile import DELTA, Profile, profile
 from uptack.report.profile import plan as plan_report
+from uptack.report.section import registered_sections
 from uptack.server.config import DatasetConfig, ServerConfig
 from uptack.server.release_store import Record, ReleaseStore, Role, State, Token
 from uptack.server.time_slots import TimeSlots
@@ -48,14 +49,11 @@ from uptack.session.session import Spending
 from uptack.table.engine.files import schema_of
 from uptack.table.unread import UnreadTable
 from uptack.wire import answers
-from uptack.wire.requests import narrow, read_object, read_request
+from uptack.wire.requests import narrow, read_object, read_options, read_request
 from uptack.wire.stored_report import StoredReport
 
 LONGEST_KEY = 200
 REPORT = "report"
-REPORT_OPTIONS = ("epsilon", "delta", "columns", "title", "correlations", "target")
-"""What a request for a report may say."""
-REPORT_KINDS: dict[type, str] = {str: "a text", bool: "true or false", list: "a list of columns"}
 MOST_POINTS = 100_000
 """Points of a released function in one question."""
 MOST_ROWS = 1_000_000
@@ -69,6 +67,14 @@ PLACES = 4
 as soon as a release is done, the time of the next debit, which the ledger tells, would tell when that was."""
 NO_SLOTS = TimeSlots(0.001, 20)
 """Slots so short that answers are sent as soon as they are there; the last ends after nine minutes."""
+
+
+def report_options() -> tuple[Option, ...]:
+    """What a request for a report may say. Each section has its option."""
+    columns = Option("columns", "Only these columns. If none is chosen: all of them.", "words")
+    title = Option("title", "The title of the report.", "word")
+    sections = (Option(one.option, one.help, "word" if one.takes is str else "flag") for one in registered_sections())
+    return (KNOWN["epsilon"], KNOWN["delta"], columns, title, *sections)
 
 
 class Refused(UptackError):
@@ -478,13 +484,9 @@ class Service:
     def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any], str | None]:
         """The session on the rows that a report is about, its options, and its title."""
         parts = read_object("the request", body, ("where", "options"))
-        options = dict(read_object("options", parts.get("options", {}), REPORT_OPTIONS))
+        options = {"delta": DELTA, **read_options(REPORT, report_options(), parts.get("options", {}))}
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given, such as 1", "nothing")
-        for name, kind in (("title", str), ("target", str), ("correlations", bool), ("columns", list)):
-            if options.get(name) is not None:
-                checks.instance(name, options[name], kind, REPORT_KINDS[kind])
-        options = {"delta": DELTA, **{name: value for name, value in options.items() if value is not None}}
         return narrow(session, parts.get("where", [])), options, options.pop("title", None)
 
     def _admit(self, name: str) -> None:

@@ -78,18 +78,23 @@ def option_schema(option: Option) -> Schema:
 
 def request_schema(declaration: Declaration) -> Schema:
     """The JSON Schema of a request for a release function."""
-    options = wire_options(declaration)
     named = {"type": "array", "items": {"type": "string"}, "minItems": declaration.reads.least}
     if declaration.reads.most is not None:
         named["maxItems"] = declaration.reads.most
     if "formula" in declaration.allowed:
         named["minItems"] = 0
+    columns = {**named, "description": "names of columns, in the order that the function takes them"}
+    return body_schema(wire_options(declaration), columns=columns)
+
+
+def body_schema(options: Iterable[Option], **parts: Schema) -> Schema:
+    """The JSON Schema of a request with these options, and other parts."""
     return {
         "type": "object",
         "required": ["options"],
         "additionalProperties": False,
         "properties": {
-            "columns": {**named, "description": "names of columns, in the order that the function takes them"},
+            **parts,
             "where": {
                 "type": "array",
                 "items": {"type": ["string", "object"]},
@@ -118,13 +123,17 @@ def read_request(session: Session, declaration: Declaration, body: object) -> tu
     for name in columns:
         if not isinstance(name, str):
             raise InvalidArgument("columns", "names of columns", checks.describe(name))
-    options = read_object("options", parts.get("options", {}))
-    known = {option.name: option for option in wire_options(declaration)}
-    for name in options:
-        if name not in known:
-            raise UnknownOption(name, declaration.name, f"Its options are {', '.join(known)}.")
-    given = {name: read_option(known[name], value) for name, value in options.items() if value is not None}
+    given = read_options(declaration.name, wire_options(declaration), parts.get("options", {}))
     return narrow(session, parts.get("where", [])), Request(declaration.name, *columns, **given)
+
+
+def read_options(function: str, options: Iterable[Option], value: object) -> dict[str, Any]:
+    """The options of a function, from a JSON object."""
+    given, known = read_object("options", value), {option.name: option for option in options}
+    for name in given:
+        if name not in known:
+            raise UnknownOption(name, function, f"Its options are {', '.join(known)}.")
+    return {name: read_option(known[name], one) for name, one in given.items() if one is not None}
 
 
 def narrow(session: Session, conditions: object) -> Session:
@@ -169,6 +178,8 @@ def read_option(option: Option, value: Any) -> Any:
             fix = "To parse a formula takes the square of its length."
             checks.few(option.name, len(value), LONGEST_TEXT, "characters", fix)
         return checks.instance(option.name, value, kind, "true or false" if kind is bool else "a text")
+    if form == "words" and not isinstance(value, str | list):
+        raise InvalidArgument(option.name, "a text or a list of texts", checks.describe(value))
     if form == "levels" or (option.name == "groups" and isinstance(value, Mapping)):
         levels = read_object(option.name, value)
         return {name: [as_tuple(one) for one in read_list(option.name, listed)] for name, listed in levels.items()}
@@ -201,7 +212,7 @@ def as_tuple(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------- on the client
 
 WRITTEN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
-    (Fraction, str),
+    (Fraction, lambda value: float(value) if Fraction(repr(float(value))) == value else str(value)),
     (dt.timedelta, lambda value: str(value)),
     ((dt.date, dt.time, np.datetime64, np.timedelta64), lambda value: str(value).replace(" ", "T")),
     (np.generic, lambda value: value.item()),
@@ -210,7 +221,7 @@ WRITTEN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 
 
 def plain(value: Any) -> Any:
-    """An option's value as JSON has it: dates and exact numbers are texts, tuples are lists."""
+    """An option's value as JSON has it: dates, and fractions that no decimal is, are texts, and tuples are lists."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Mapping):
@@ -231,4 +242,5 @@ def write_request(request: Request, conditions: Iterable[Any]) -> dict[str, Any]
             fix = "The curator sets it for the whole data set." if name in CURATOR else ""
             raise InvalidArgument(name, "left out of a request to a server", "given", fix)
     options = {name: plain(value) for name, value in request.given.items()}
-    return {"columns": list(request.columns), "where": [plain(one) for one in conditions], "options": options}
+    columns = [] if "formula" in options else list(request.columns)  # a formula names them
+    return {"columns": columns, "where": [plain(one) for one in conditions], "options": options}

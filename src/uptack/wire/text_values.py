@@ -1,4 +1,7 @@
-"""Values that people type, on a command line or in a form: numbers, ranges, categories, and conditions on rows.
+"""Requests that people type, on a command line or in a form: numbers, ranges, categories, and conditions on rows.
+
+What an option is, its declaration says (`uptack.registry`). `READERS` reads its text, and `typed_request` makes the
+request. Conditions on rows are
 
     NAME=VALUE        rows that have this value; NAME= those that have none
     NAME!=VALUE       rows that have another one; NAME!= those that have any
@@ -17,12 +20,14 @@ from __future__ import annotations
 import contextlib
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from uptack.errors import InvalidArgument, UnknownName
 from uptack.exact import read
-from uptack.session import Session
+from uptack.registry import Declaration
+from uptack.registry.options import GROUPING
+from uptack.session import Request, Session
 from uptack.table.names import column_name
 from uptack.table.values.kinds import Kind
 from uptack.table.values.times import UNITS, parse_time
@@ -61,6 +66,42 @@ def span(text: str) -> tuple[Any, Any]:
     except OverflowError:
         raise ValueError(text) from None
     return low, high
+
+
+READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "number": (read, "a number"),
+    "numbers": (read, "a number"),
+    "integer": (int, "a whole number"),
+    "step": (step, "a number, or a duration such as day"),
+    "edges": (edge, "a number or a date"),
+    "range": (span, "LOW:HIGH, such as 0:120"),
+    "missing": (missing, f"{', '.join(MISSING_WORDS)} or a number"),
+}
+"""How a text of each form of an option is read, and what it must be. A text that is not raises `ValueError`."""
+
+
+def typed_request(
+    session: Session, declaration: Declaration, columns: Sequence[str], options: Mapping[str, Any]
+) -> Request:
+    """The request of typed columns and options, in which categories, groups and levels are still texts.
+
+    They become values of their columns' kinds. A regression of one column takes all other numbers as predictors, and a
+    function of several columns takes all numbers if none is named.
+    """
+    names, given, reads = list(columns), dict(options), declaration.reads
+    if reads.shape == "design" and len(names) == 1 and "formula" not in given:
+        names += session.predictors(names[0])
+    if reads.shape == "columns" and reads.least > 1 and not names:
+        names += session.numeric
+    for option in declaration.options:
+        if option.name in given and option.form == "levels":
+            given[option.name] = levels(session, given[option.name], "--levels")
+        if option.name in given and option.form == "keys":
+            about = Request(declaration.name, *names, **given).columns  # a formula names them
+            groups = given.get("by") or about[-1:]  # the labels, where there are any
+            about = ((groups,) if isinstance(groups, str) else groups) if option.name in GROUPING else about[:1]
+            given[option.name] = [keys(session, about, text) for text in given[option.name]]
+    return Request(declaration.name, *names, **given)
 
 
 SIGNS = ("==", "!=", "<=", ">=", "=", "<", ">")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import html
 import importlib
+import io
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
@@ -14,7 +16,7 @@ import numpy as np
 
 from uptack.display.numbers import interval_text, is_number, plain, value_text
 from uptack.errors import UptackError
-from uptack.labels import label, printable
+from uptack.labels import escape_formulas, label, printable
 
 Record: TypeAlias = dict[str, Any]
 """One figure: its name, then `value`, `low` and `high`, then its cost and a note. None is for a missing entry."""
@@ -114,6 +116,27 @@ def data_frame(records: Sequence[Record], package: str) -> Any:
     if package == "pandas":
         return frames.DataFrame(values).astype(dict.fromkeys(empty, np.float64))
     return frames.DataFrame(values, schema_overrides=dict.fromkeys(empty, frames.Float64))
+
+
+# ----------------------------------------------------------------------------------------------------------- CSV files
+
+
+def csv_text(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A CSV file: numbers exactly, nothing for what is missing, and no text that is a formula or two lines.
+
+    >>> csv_text(["name", "value"], [["=1+1", 0.1], ["a\\nb", None], [7, "-"]])
+    "name,value\\n'=1+1,0.1\\na\\\\nb,\\n7,'-\\n"
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([_csv_cell(one) for one in row] for row in (head, *rows))
+    return text.getvalue()
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return escape_formulas(printable(value))
+    return float(value) if isinstance(value, float) else value
 
 
 # ------------------------------------------------------------------------------------------------------- tables of text

@@ -7,63 +7,27 @@ spreadsheet would take for a formula has an apostrophe before it.
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from uptack.display.numbers import plain
+from uptack.display.tabular import csv_text
 from uptack.errors import InvalidArgument
-from uptack.labels import escape_formulas, json_text, label, printable
+from uptack.labels import json_text, label, printable
 from uptack.privacy.guarantee import promise
 from uptack.report.category_card import bars
 from uptack.report.page import to_html
-from uptack.report.section import CsvTable, registered_sections
+from uptack.report.section import CsvTable, Row, registered_sections
 from uptack.report.text import charges, to_markdown
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
-
-Row = Mapping[str, Any]
-
-TABLES: dict[str, CsvTable] = {
-    "figures": CsvTable(
-        "Figures of the columns. No value means no reply (⊥): the note says what would help.",
-        {"column": "string", "kind": "string", "figure": "string", "value": "number", "low": "number",
-         "high": "number", "note": "string"},
-    ),
-    "counts": CsvTable(
-        "Rows, or people, in each category, with the 95% error of the privacy noise.",
-        {"column": "string", "category": "string", "count": "integer", "error": "integer"},
-    ),
-    "densities": CsvTable(
-        "Density curves, or bars of equal width, with the band of two standard errors of the noise.",
-        {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
-    ),
-    "costs": CsvTable(
-        "The cost of each figure. The total, in the descriptor, is less than the sum: all were planned in advance.",
-        {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
-    ),
-}  # fmt: skip
-"""The tables about columns, and the bill."""
-
-
-def tables() -> dict[str, CsvTable]:
-    """The tables of a package, by the names of their files: what they hold, and the type of each field."""
-    return TABLES | {section.name: section.csv for section in registered_sections()}
-
-
-def rows(name: str, profile: Profile) -> Iterable[Row]:
-    """The rows of a table."""
-    if name in ROWS:
-        return ROWS[name](profile)
-    answer = profile.sections.get(name)
-    return () if answer is None else answer.section.rows(answer)
 
 
 def _figures(profile: Profile) -> Iterator[Row]:
@@ -96,28 +60,43 @@ def _costs(profile: Profile) -> Iterator[Row]:
         yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
 
 
-ROWS = {"figures": _figures, "counts": _counts, "densities": _densities, "costs": _costs}
+TABLES: dict[str, CsvTable[Profile]] = {
+    "figures": CsvTable(
+        "Figures of the columns. No value means no reply (⊥): the note says what would help.",
+        {"column": "string", "kind": "string", "figure": "string", "value": "number", "low": "number",
+         "high": "number", "note": "string"},
+        _figures,
+    ),
+    "counts": CsvTable(
+        "Rows, or people, in each category, with the 95% error of the privacy noise.",
+        {"column": "string", "category": "string", "count": "integer", "error": "integer"},
+        _counts,
+    ),
+    "densities": CsvTable(
+        "Density curves, or bars of equal width, with the band of two standard errors of the noise.",
+        {"column": "string", "x": "number", "density": "number", "low": "number", "high": "number"},
+        _densities,
+    ),
+    "costs": CsvTable(
+        "The cost of each figure. The total, in the descriptor, is less than the sum: all were planned in advance.",
+        {"column": "string", "figure": "string", "how": "string", "epsilon": "number", "delta": "number"},
+        _costs,
+    ),
+}  # fmt: skip
+"""The tables about columns, and the bill."""
 
 
-def cell(value: Any) -> str:
-    r"""A value as a cell: numbers exactly, nothing for what is missing, and no text that is a formula or two lines.
-
-    >>> [cell(v) for v in (None, 0.1, 7, "=1+1", "-", "a\nb", "north")]
-    ['', '0.1', '7', "'=1+1", "'-", 'a\\nb', 'north']
-    """
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return repr(float(value)) if isinstance(value, float) else str(value)
-    return escape_formulas(printable(value))
+def tables() -> dict[str, CsvTable[Any]]:
+    """The tables of a package, by the names of their files."""
+    return TABLES | {section.name: section.csv for section in registered_sections()}
 
 
-def _csv(name: str, profile: Profile) -> str:
-    fields, text = list(tables()[name].fields), io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(fields)
-    writer.writerows([cell(row.get(field)) for field in fields] for row in rows(name, profile))
-    return text.getvalue()
+def table_text(name: str, profile: Profile) -> str:
+    """A table of a package as CSV. One of a section that was not asked for has no rows."""
+    table = tables()[name]
+    source = profile if name in TABLES else profile.sections.get(name)
+    rows = () if source is None else table.rows(source)
+    return csv_text(table.fields, ([row.get(field) for field in table.fields] for row in rows))
 
 
 def descriptor(profile: Profile) -> dict[str, Any]:
@@ -151,7 +130,7 @@ def to_package(profile: Profile) -> bytes:
     """The zip file. The same report gives the same bytes."""
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        files = {f"{name}.csv": _csv(name, profile) for name in tables()}
+        files = {f"{name}.csv": table_text(name, profile) for name in tables()}
         files["datapackage.json"] = json_text(descriptor(profile), indent=2) + "\n"
         for name, text in files.items():
             archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text.encode("utf-8"))

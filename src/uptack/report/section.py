@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from uptack.display import Record
 from uptack.errors import InvalidArgument, UptackError
@@ -37,19 +37,20 @@ class SectionTable(NamedTuple):
     left: int = 1
 
 
+Row = Mapping[str, Any]
+Source = TypeVar("Source")
+
+
 @dataclass(frozen=True)
-class CsvTable:
-    """A table of the data package: what it holds, and the type of each field, as Frictionless Data names them."""
+class CsvTable(Generic[Source]):
+    """A table of the data package: what it holds, its fields with their types (Frictionless Data), and its rows.
+
+    A table about columns has the rows of a profile, one of a section those of its answer.
+    """
 
     about: str
     fields: Mapping[str, str]
-
-
-RECORDS = CsvTable(
-    "A line per number, with its interval where it has one.",
-    {"column": "string", "figure": "string", "category": "string", "value": "number", "low": "number", "high": "number",
-     "note": "string"},
-)  # fmt: skip
+    rows: Callable[[Source], Iterable[Row]]
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,14 @@ def _figures_records(answer: SectionAnswer) -> list[Record]:
     return [line for request, figure in pairs for line in figure.records(answer.section.about(request))]
 
 
+RECORDS: CsvTable[SectionAnswer] = CsvTable(
+    "A line per number, with its interval where it has one.",
+    {"column": "string", "figure": "string", "category": "string", "value": "number", "low": "number", "high": "number",
+     "note": "string"},
+    lambda answer: answer.section.records(answer),
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Section:
     """The declaration of a section.
@@ -125,7 +134,7 @@ class Section:
     - `html`: its part of the page, in Jinja, for an answer that is not ⊥; `view(answer, profile)` is `shown.view` in
       it. `style` is its part of the style sheet.
     - `to_dict(answer)` for JSON, and `records(answer)`, a line per number.
-    - `csv`, and `csv_rows(answer)`: its table of the data package. By default it has what `records` has.
+    - `csv`: its table of the data package. By default it has what `records` has.
     """
 
     name: str
@@ -147,8 +156,7 @@ class Section:
     style: str = ""
     to_dict: Callable[[SectionAnswer], Any] = _figures_json
     records: Callable[[SectionAnswer], list[Record]] = _figures_records
-    csv: CsvTable = RECORDS
-    csv_rows: Callable[[SectionAnswer], Iterable[Mapping[str, Any]]] | None = None
+    csv: CsvTable[SectionAnswer] = RECORDS
 
     def __post_init__(self) -> None:
         for word in (self.name, self.option):
@@ -164,10 +172,6 @@ class Section:
         """What a line of the bill says that a request is about: a column, or so many."""
         names = request.columns[:1] if self.of_column else request.columns
         return names[0] if len(names) == 1 else f"{len(names)} columns" if names else "all rows"
-
-    def rows(self, answer: SectionAnswer) -> Iterable[Mapping[str, Any]]:
-        """The rows of its CSV table."""
-        return self.records(answer) if self.csv_rows is None else self.csv_rows(answer)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ Pictures are those of the report (`uptack.report.pictures`). Whatever is shown i
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,8 +15,9 @@ from markupsafe import Markup
 from uptack.display import FigureTable, PlottedValue
 from uptack.display.numbers import is_number, number
 from uptack.display.tabular import columns as as_columns
+from uptack.display.tabular import csv_text
 from uptack.kernels.curves import FourierDensity
-from uptack.labels import escape_formulas, label
+from uptack.labels import label
 from uptack.release import NoReply
 from uptack.report.pictures import columns_picture, density_picture, line_picture, rows_picture
 from uptack.report.text import sentence
@@ -155,19 +154,11 @@ APART = ("value", "low", "high", "epsilon", "delta", "note", "standard_error")
 
 
 def as_csv(made: Any) -> str:
-    """All lines of an answer, or all synthetic rows, as CSV. Texts that a spreadsheet would run are quoted for it."""
+    """All lines of an answer, or all synthetic rows, as CSV."""
     made = as_curve(made)
     rows = hasattr(getattr(made, "value", None), "to_arrow")
-    held: Mapping[str, Sequence[Any]] = made.value.to_arrow().to_pydict() if rows else as_columns(made.records())
-    written = io.StringIO()
-    lines = csv.writer(written)
-    lines.writerow([_safe(name) for name in held])
-    lines.writerows([_safe(cell) for cell in row] for row in zip(*held.values(), strict=True))
-    return written.getvalue()
-
-
-def _safe(cell: Any) -> Any:
-    return escape_formulas(cell) if isinstance(cell, str) else cell
+    columns: Mapping[str, Sequence[Any]] = made.value.to_arrow().to_pydict() if rows else as_columns(made.records())
+    return csv_text(columns, zip(*columns.values(), strict=True))
 
 
 def in_python(url: str, dataset: str, statistic: str, body: Mapping[str, Any]) -> str:

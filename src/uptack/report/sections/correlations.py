@@ -135,7 +135,7 @@ CORRELATIONS = register(
         csv=CsvTable(
             "Rank correlations of numeric columns, with 95% intervals for the noise if available.",
             {"x": "string", "y": "string", "value": "number", "low": "number", "high": "number"},
+            csv_rows,
         ),
-        csv_rows=csv_rows,
     )
 )

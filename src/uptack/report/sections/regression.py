@@ -202,7 +202,7 @@ REGRESSION = register(
         csv=CsvTable(
             "Coefficients of the regression, with 95% intervals; none if the noise is too large.",
             {"target": "string", "coefficient": "string", "value": "number", "low": "number", "high": "number"},
+            csv_rows,
         ),
-        csv_rows=csv_rows,
     )
 )

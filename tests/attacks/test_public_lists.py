@@ -138,7 +138,7 @@ def test_integers_and_rows_without_a_declared_type_stay_exact():
 @pytest.mark.parametrize("groups", [np.array([1, 2]), [1, 2], (True, False), np.array([1.5, 2])])
 def test_labels_that_no_row_can_have_are_refused_before_the_debit(tmp_path, groups):
     ledger = Ledger(tmp_path / "l.db", epsilon=10)
-    frame = pd.DataFrame({"x": np.arange(2000.0), "t": ["a", "b"] * 1000})
+    frame = pd.DataFrame({"x": np.arange(2000.0), "t": pd.Series(["a", "b"] * 1000, dtype="string")})
     session = ut.open(frame, ledger=ledger)
     for name in [*PAIRED, "kruskal_wallis"]:
         with pytest.raises(InvalidArgument, match="groups must be of type text, as the column 't' is"):

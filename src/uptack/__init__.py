@@ -2,8 +2,8 @@
 
 The answer is private and close, or it is ⊥ ("no reply").
 
-Names are loaded when they are first used, so that `import uptack` is quick. They are listed once, in `__init__.pyi`,
-where type checkers find them too.
+Names are loaded when they are first used, so that `import uptack` is quick. `__init__.pyi` lists them, also for type
+checkers. Statistics and regressions need not be listed: they are public by their declarations.
 """
 
 import difflib
@@ -16,12 +16,16 @@ import lazy_loader as lazy
 __version__ = "0.1.0"
 
 _listed, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
+_OPEN_ROOMS = ("uptack.statistics", "uptack.regression")
+"""The packages whose release functions are public by their declarations."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__ and _is_statistic(name):
-        globals()[name] = value = getattr(importlib.import_module("uptack.statistics"), name)
-        return value
+    if name not in __all__ and not _is_hidden(name):
+        for room in map(importlib.import_module, _OPEN_ROOMS):
+            if name in room.__all__:
+                globals()[name] = value = getattr(room, name)
+                return value
     try:
         return _listed(name)
     except AttributeError:
@@ -30,23 +34,17 @@ def __getattr__(name: str) -> Any:
 
 
 def _hint(name: str) -> str:
-    """The name that may be meant; "" where none is like it, and for modules, which Python then looks for itself."""
+    """A suggestion for a misspelled name; "" if no name is similar, and for modules, which Python imports itself."""
     if _is_hidden(name):
         return ""
     words = importlib.import_module("uptack.registry.other_words").OTHER_WORDS
     if name in words:
         return f" {words[name]}"
-    near = difflib.get_close_matches(name, {*__all__, *importlib.import_module("uptack.statistics").__all__}, n=1)
+    public = {*__all__, *(public for room in _OPEN_ROOMS for public in importlib.import_module(room).__all__)}
+    near = difflib.get_close_matches(name, public, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _is_hidden(name: str) -> bool:
-    """Whether it is private, or a module."""
+    """Whether the name is private or that of a module."""
     return name.startswith("_") or importlib.util.find_spec(f"uptack.{name}") is not None
-
-
-def _is_statistic(name: str) -> bool:
-    """Whether it is public by its declaration. Modules are not: Python looks for them itself."""
-    if _is_hidden(name):
-        return False
-    return hasattr(importlib.import_module("uptack.statistics"), name)

@@ -1,10 +1,14 @@
 """Regression without bounds on the data.
 
-The estimators need scikit-learn (`pip install "uptack[sklearn]"`) and are loaded when they are first used.
+The release functions of every file in this folder are public by their declarations. The estimators need scikit-learn
+(`pip install "uptack[sklearn]"`) and are loaded when they are first used.
 """
 
+import importlib
+import pkgutil
 from typing import Any
 
+from uptack.registry.names import functions_of
 from uptack.regression.coefficients import plot_coefficients
 from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
@@ -12,6 +16,11 @@ from uptack.regression.logistic import logistic_regression
 from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
 from uptack.regression.shortcut import shortcut_regression
+
+for _module in pkgutil.iter_modules(__path__):
+    if _module.name != "estimators":
+        importlib.import_module(f"{__name__}.{_module.name}")
+globals().update(functions_of(__name__))
 
 __all__ = [
     "HampelRegression",
@@ -28,6 +37,7 @@ __all__ = [
     "quantile_regression",
     "shortcut_regression",
 ]
+__all__ += sorted(functions_of(__name__).keys() - set(__all__))
 
 
 def __getattr__(name: str) -> Any:

@@ -22,15 +22,21 @@ _OPEN_ROOMS = ("uptack.statistics", "uptack.regression")
 
 def __getattr__(name: str) -> Any:
     if name not in __all__ and not _is_hidden(name):
-        for room in map(importlib.import_module, _OPEN_ROOMS):
-            if name in room.__all__:
-                globals()[name] = value = getattr(room, name)
-                return value
+        for room in _OPEN_ROOMS:
+            if name in (functions := _declared_in(room)):
+                globals()[name] = function = functions[name]
+                return function
     try:
         return _listed(name)
     except AttributeError:
         pass
     raise AttributeError(f"uptack has no {name!r}.{_hint(name)}", name=name)
+
+
+def _declared_in(room: str) -> dict[str, Any]:
+    """The release functions of a package, by their names."""
+    importlib.import_module(room)
+    return dict(importlib.import_module("uptack.registry.names").functions_of(room))
 
 
 def _hint(name: str) -> str:
@@ -40,7 +46,7 @@ def _hint(name: str) -> str:
     words = importlib.import_module("uptack.registry.other_words").OTHER_WORDS
     if name in words:
         return f" {words[name]}"
-    public = {*__all__, *(public for room in _OPEN_ROOMS for public in importlib.import_module(room).__all__)}
+    public = {*__all__, *(function for room in _OPEN_ROOMS for function in _declared_in(room))}
     near = difflib.get_close_matches(name, public, n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 

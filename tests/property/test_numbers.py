@@ -9,7 +9,7 @@ from uptack.noise import Grid, MachineNumbers, SeededEntropy, UniformInteger
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 any_float = st.floats(allow_nan=False)
-lattices = st.builds(MachineNumbers, st.integers(2, 10), st.integers(2, 52), st.booleans())
+lattices = st.builds(MachineNumbers, st.integers(2, 10), st.integers(2, 52))
 
 
 @given(finite)

@@ -14,6 +14,49 @@ FORMULA = re.compile(
 )
 
 
+PROMPT = re.compile(r"(?P<indent>\s*)>>> ")
+FENCE = re.compile(r"\s*(```|~~~)")
+
+
+def on_config(config: Any) -> Any:
+    """Docstrings of the reference are Markdown whose examples have no fences: see `fence_examples`."""
+    from markdown.extensions import Extension
+    from markdown.preprocessors import Preprocessor
+
+    class Fences(Preprocessor):
+        def run(self, lines: list[str]) -> list[str]:
+            return fence_examples(lines)
+
+    class Examples(Extension):
+        def extendMarkdown(self, md: Any) -> None:  # noqa: N802
+            md.preprocessors.register(Fences(md), "examples", 35)  # before the fences of other blocks are read
+
+    config.markdown_extensions.append(Examples())
+    return config
+
+
+def fence_examples(lines: list[str]) -> list[str]:
+    """Lines with each example (from `>>>` to an empty line) as a block of code. Those in a block already stay.
+
+    >>> fence_examples(["Two:", "", ">>> 1 + 1", "2", "", "That is all."])
+    ['Two:', '', '```pycon', '>>> 1 + 1', '2', '```', '', 'That is all.']
+    >>> fence_examples(["```python", ">>> 1 + 1", "2", "```"])
+    ['```python', '>>> 1 + 1', '2', '```']
+    """
+    fenced, inside, indent = list[str](), False, None
+    for line in [*lines, ""]:
+        inside ^= indent is None and FENCE.match(line) is not None
+        start = None if inside else PROMPT.match(line)
+        if indent is None and start is not None:
+            indent = start["indent"]
+            fenced.append(f"{indent}```pycon")
+        if indent is not None and not line.strip():
+            fenced.append(f"{indent}```")
+            indent = None
+        fenced.append(line)
+    return fenced[:-1]
+
+
 def on_page_content(content: str, **_: Any) -> str:
     """The page with every formula that `pymdownx.arithmatex` has marked written in MathML."""
     return FORMULA.sub(_as_mathml, content)

@@ -24,7 +24,7 @@ NAMES = {
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
-    "uptack.audit": """ExactLaw Scenario delta_lower_bound draws epsilon_lower_bound hostile least_epsilon
+    "uptack.audit": """Scenario delta_lower_bound draws epsilon_lower_bound hostile least_epsilon
         price prices replay""",
     "uptack.multivariate": "Scatter scatter",
     "uptack.regression": """HampelRegression LinearRegression LogisticRegression PoissonRegressor QuantileRegressor

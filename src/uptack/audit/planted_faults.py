@@ -20,8 +20,8 @@ import numpy as np
 
 from uptack.audit import planting
 from uptack.audit.calls import call_of
+from uptack.audit.catalogue import catalogue
 from uptack.audit.edge_scenarios import person_ranked
-from uptack.audit.exact_laws import ExactLaw, broken_laws
 from uptack.audit.planting import always, argument, at, before, draw_by, narrower, no_draw, patch, power, result, times
 from uptack.audit.scenario import Scenario
 from uptack.blocks.partition import equal_blocks
@@ -41,12 +41,17 @@ class PlantedFault(NamedTuple):
     """A fault by its name, the scenario on which it is looked for, and where it is planted."""
 
     name: str
-    scenario: str | Scenario | ExactLaw
+    scenario: str | Scenario
     plants: tuple[planting.Plant, ...] = ()
+
+    @property
+    def subject(self) -> Scenario:
+        """The scenario itself."""
+        return catalogue()[self.scenario] if isinstance(self.scenario, str) else self.scenario
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        """For as long as it is there."""
+        """The code with the fault, for as long as this context is open."""
         with ExitStack() as stack:
             for plant in self.plants:
                 stack.enter_context(plant())
@@ -362,9 +367,6 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("a note", HUGE, result("statistics.median", lambda made, x, *_: replace(made, notes=(f"{_largest(x):.3g}",)) if made else made)),
     ("a session shows a secret number of rows", SECRET_SESSION, result("session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
     *SAMPLERS,
-    # exact laws
-    ("coins: a digit twice, as of two threads", "coins: e^-2 and 1", patch("noise.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)))),
-    *((law.name, law) for law in broken_laws()),
     # fits
     ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
     ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.fit_blocks", lambda f: lambda x, y, *rest, **options: f(x, y, *rest, **options) + np.abs(y).max())),

@@ -84,17 +84,6 @@ def gaussian_epsilon(noise_multiplier: Rational, delta: Rational) -> Fraction:
     return _least(lambda eps: gaussian_delta(sigma, eps) <= bound, Fraction(1))
 
 
-def split(amount: Rational, *weights: Rational) -> tuple[Fraction, ...]:
-    """Shares of an amount in proportion to weights. They sum to it exactly.
-
-    >>> split(1, 1, 1, 1)
-    (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
-    """
-    parts = [checks.positive(f"weights[{i}]", w) for i, w in enumerate(weights)]
-    whole = checks.nonnegative("amount", amount)
-    return tuple(whole * part / sum(parts) for part in parts)
-
-
 def excess(price: Fraction, budget: Fraction) -> float:
     """ln(price/budget), with its exact sign: rounding must not make a price that is over the budget one that fits."""
     if price <= 0:

@@ -17,6 +17,7 @@ from uptack.mechanisms.additive_noise import GridNoise, IntegerNoise, calibrated
 from uptack.mechanisms.ptr import FactorNoise, Proposal, TestedAnswer, grid, log_grid, same_bin
 from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
+from uptack.privacy.guarantee import shorter
 
 SHIFTS = (Fraction(0), Fraction(1, 2))
 """By how many bins each of the two grids is moved."""
@@ -38,13 +39,7 @@ class Level:
         """The papers' threshold: pass iff A + z > 1 + ln²n. For a wrong proposal that takes z ≥ ⌊ln²n⌋ + 1."""
         cutoff = math.floor(math.log(n) ** 2) + 1
         false_pass = IntegerLaplace(1 / epsilon).exact_tail(cutoff).bounds()[1]
-        return Level(epsilon, _shorter(false_pass), cutoff)
-
-
-def _shorter(value: Fraction) -> Fraction:
-    """A rational of few digits at or above a probability."""
-    digits = max(20, 20 - math.floor(math.log10(float(value)))) if float(value) > 0 else 330
-    return Fraction(math.ceil(value * 10**digits), 10**digits)
+        return Level(epsilon, shorter(false_pass), cutoff)
 
 
 def log_width(n: int) -> float:
@@ -76,7 +71,7 @@ def too_small(noise: object, factor: float) -> Fraction:
     """The exact probability that a scale released by S is below its true value over e^factor."""
     law = _log_noise(noise)
     steps = math.floor((factor - law.rounding) / law.step)
-    return _shorter(law.law.exact_tail(steps).bounds()[1])
+    return shorter(law.law.exact_tail(steps).bounds()[1])
 
 
 def safe_factor(noise: object, delta: Fraction) -> float:

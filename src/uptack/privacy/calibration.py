@@ -25,7 +25,10 @@ LEAST_EXCESS = 1e-30
 """The excess of a price that is above the budget by less than floats can show."""
 
 HUGE = 1e6
-"""Larger excesses count as this much: a search interpolates between them."""
+"""Larger excesses count as this much: secants are drawn through them."""
+
+SECANTS = 4
+"""Secants that are drawn before a search on the grid begins: two come within a step of a price that is a power."""
 
 
 def _normal_cdf(x: arb) -> arb:
@@ -95,29 +98,29 @@ def excess(price: Fraction, budget: Fraction) -> float:
 def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction, bits: int) -> Fraction:
     """The last number with over(x) ≤ 0, for a monotone function, on a grid of 2^bits steps from `fits` towards `fails`.
 
-    Bisection would find the same number in `bits` steps. Brent's method finds the place in fewer, on a logarithmic
-    scale, on which prices are nearly linear; then its neighbours on the grid decide. If not even `fits` fits, it is
-    returned.
+    Prices are nearly linear on a logarithmic scale, so a few secants come close to the place; the search on the grid
+    begins there. If not even `fits` fits, it is returned. `fails` is not on the grid.
     """
-    from scipy.optimize import brentq
-
     count = 1 << bits
-    step = (fails - fits) / count
+    step, start = (fails - fits) / count, logarithm(fits)
 
     @cache
     def excess_at(place: int) -> float:
         return min(max(over(fits + place * step), -HUGE), HUGE)
 
-    def place(log: float) -> int:
-        return min(max(round((Fraction(math.exp(log)) - fits) / step), 0), count)
-
-    if excess_at(0) > 0:
+    value = excess_at(0)
+    if value > 0:
         return fits
-    near = count
-    if excess_at(count) > 0:
-        width = float(abs(step) / max(fits, fails)) / 2
-        near = place(brentq(lambda log: excess_at(place(log)), logarithm(fits), logarithm(fails), xtol=width))
-    return fits + (least(lambda k: k >= count or (k > 0 and excess_at(k) > 0), near) - 1) * step
+    place, distance, slope = 0, 0.0, 1.0
+    for _ in range(SECANTS):
+        guess = start + math.copysign(max(distance - value / slope, 0.0), step)
+        nearest = min(max(round((Fraction(math.exp(min(guess, 700.0))) - fits) / step), 0), count - 1)
+        if nearest == place:
+            break
+        before, place = (distance, value), nearest
+        distance, value = abs(logarithm(fits + place * step) - start), excess_at(place)
+        slope = max((value - before[1]) / (distance - before[0]), LEAST_EXCESS)
+    return fits + (least(lambda k: k >= count or (k > 0 and excess_at(k) > 0), place) - 1) * step
 
 
 def largest(over: Callable[[Fraction], float], exact: Fraction) -> Fraction:

@@ -210,6 +210,10 @@ class Real:
         """A rational as a real."""
         return Real(lambda: ball(value), Fraction(value))
 
+    def complement(self) -> Real:
+        """1 - x."""
+        return Real(lambda: 1 - self.expression(), None if self.exact is None else 1 - self.exact)
+
     def at(self, bits: int) -> arb:
         """A ball around the number, computed with this many bits."""
         with working(bits):

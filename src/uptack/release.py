@@ -96,11 +96,6 @@ class EachNoise:
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def _plain(value: Any) -> Any:
-    """A value for JSON: its own `to_dict()` if it has one."""
-    return value.to_dict() if hasattr(value, "to_dict") else json_value(value)
-
-
 def _freeze(value: Any) -> Any:
     """A read-only copy of an array; other values unchanged."""
     if isinstance(value, np.ndarray):
@@ -195,7 +190,7 @@ class Release(Tabular, Generic[T]):
         """Plain values, for JSON."""
         return {
             "reply": True,
-            "value": _plain(self.value),
+            "value": json_value(self.value),
             "mechanism": self.mechanism,
             "privacy": self.privacy.to_dict(),
             "private": self.private,

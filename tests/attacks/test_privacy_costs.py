@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from uptack.privacy import Privacy, calibrate, cost, tight
+from uptack.privacy import Privacy, cost, fair_scale, tight
 from uptack.privacy.calibration import boundary, excess
 from uptack.privacy.loss import Approximate, BoundedRange, Pure, Subsample
 
@@ -37,9 +37,9 @@ def test_a_price_that_is_hardly_over_the_budget_is_over_it(digits):
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 3)])
 def test_what_is_calibrated_is_within_the_budget_to_the_last_bit(epsilon):
     def build(e):
-        return Subsample(Pure(e), rate=1)
+        return [Subsample(Pure(e), rate=1)]
 
-    assert cost(build(calibrate(build, Privacy(epsilon)))) <= Privacy(epsilon)
+    assert cost(*build(fair_scale(build, Privacy(epsilon)))) <= Privacy(epsilon)
 
 
 @pytest.mark.parametrize("at_most", [0.0, -1e-9, -1e300])

@@ -111,7 +111,7 @@ def test_the_test_sees_imports():
 
 NEEDLESS = (
     *("ibis", "sqlglot", "pandas", "polars", "scipy", "matplotlib", "sklearn", "statsmodels", "formulaic"),
-    *("dp_accounting", "sqlalchemy", "pyspark", "rich", "uptack.regression", "uptack.multivariate", "uptack.ranks"),
+    *("sqlalchemy", "pyspark", "rich", "uptack.regression", "uptack.multivariate", "uptack.ranks"),
     *("uptack.blocks", "uptack.papers", "uptack.random_dp", "uptack.audit", "uptack.ledger", "uptack.influence"),
     *(
         "uptack.cli.schema_commands",

@@ -24,7 +24,7 @@ NAMES = {
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
     "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
-    "uptack.audit": """ExactLaw Scenario delta_lower_bound draws epsilon_lower_bound hostile least_epsilon
+    "uptack.audit": """Scenario delta_lower_bound draws epsilon_lower_bound hostile least_epsilon
         price prices replay""",
     "uptack.multivariate": "Scatter scatter",
     "uptack.regression": """HampelRegression LinearRegression LogisticRegression PoissonRegressor QuantileRegressor
@@ -35,9 +35,9 @@ NAMES = {
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian
         IntegerLaplace IntegerLaw L1Ball L2Ball LInfBall MachineNumbers SampledBody
         SeededEntropy SystemEntropy UniformInteger""",
-    "uptack.privacy": """ADD_REMOVE Adjacency Concentrated Privacy RandomPrivacy SUBSTITUTE calibrate
+    "uptack.privacy": """ADD_REMOVE Adjacency Concentrated Privacy RandomPrivacy SUBSTITUTE
         concentrated_epsilon concentrated_rho cost fair_scale fair_shares gaussian_delta gaussian_epsilon
-        gaussian_noise_multiplier loss split tight total zcdp""",
+        gaussian_noise_multiplier loss tight total zcdp""",
     "uptack.mechanisms": "exponential gamma gaussian k_norm laplace matrix_laplace release_if_stable report_noisy_max",
     "uptack.kernels": """Curve DensityCurve Expansion ExponentialKernel FourierBasis FourierDensity FunctionRelease
         GaussianKernel Kernel KernelMachine KernelRegressor KernelSVC KernelSum Matern32 Matern52

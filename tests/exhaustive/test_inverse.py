@@ -6,17 +6,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from scipy import stats
 
 from tests.exhaustive.people import FOLLOWING as PEOPLES
 from tests.exhaustive.universe import STATISTICS, VALUES, substituted, tables
 from tests.helpers import FALSE_ALARM
+from uptack.audit import hostile, least_epsilon
 from uptack.exact import Real, ball
 from uptack.mechanisms.inverse_sensitivity import LATTICES, Boxes, Refusal, boxes, decay, steps_needed
 from uptack.mechanisms.plausible_range import MOST, Plausible
 from uptack.noise import MachineNumbers, SeededEntropy, coins
 from uptack.noise.coins import pick
-from uptack.reach.l_statistics import LStatistic, quantile_rank, spread_ranks
+from uptack.reach import InterquantileRange
+from uptack.reach.l_statistics import LStatistic, quantile_rank, quartiles, spread_ranks, trimmed_mean
 from uptack.statistics import order_statistics
 from uptack.table.reads import as_column
 
@@ -104,6 +107,43 @@ def test_a_decay_that_is_too_fast_is_caught():
     laws = {t: law(boxes([STATISTICS["median"](t, n)], steps, LATTICE), rho**2) for t in tables(n)}
     with pytest.raises(AssertionError):
         assert_private(laws, substituted, rho**-2)
+
+
+def pairs_of_probabilities(one: Boxes, other: Boxes, rho: Fraction) -> list[tuple[arb, arb]]:
+    """The laws of two tables on the real lattice: candidates with the same two scores are taken together."""
+    (first, last), *_ = one.whole
+    ends = {int(v) for b in (one, other) for v in b.lows[0]} | {int(v) + 1 for b in (one, other) for v in b.highs[0]}
+    starts = sorted({first, *(v for v in ends if first <= v <= last)})
+    sizes = [b - a for a, b in itertools.pairwise([*starts, last + 1])]
+
+    def law(shells):  # the score of y is the least k with y in box k; boxes grow
+        below = np.searchsorted(-shells.lows[0], -np.array(starts), "left")
+        scores = np.maximum(below, np.searchsorted(shells.highs[0], starts, "left")).tolist()
+        weights = [size * ball(rho) ** score for score, size in zip(scores, sizes, strict=True)]
+        return [w / sum(weights, arb(0)) for w in weights]
+
+    return list(zip(law(one), law(other), strict=True))
+
+
+N, STEPS = 82, 40  # the last interval looks at every row
+HOSTILE = hostile(N, N // 2)
+REAL = {
+    "median": (lambda x: LStatistic.quantile(x, N // 2, STEPS), HOSTILE),
+    "trimmed mean": (lambda x: LStatistic.of(x, trimmed_mean(Fraction(1, 4), N), STEPS), HOSTILE),
+    "range": (lambda x: InterquantileRange(x, quartiles(N), STEPS), hostile(N, quartiles(N)[1])),
+}
+
+
+@pytest.mark.parametrize("widen", [0.0, 0.5])
+@pytest.mark.parametrize("name", REAL)
+def test_the_real_lattice_is_private_on_hostile_columns(name, widen):
+    build, pairs = REAL[name]
+    worst = {}
+    for what, pair in pairs.items():
+        both = [boxes([build(x)], STEPS, LATTICES[-1], widen=widen, nonnegative=name == "range") for x in pair]
+        worst[what] = least_epsilon(lambda both=both: pairs_of_probabilities(*both, decay(Fraction(1))))
+    assert all(epsilon <= 1 + 1e-9 for epsilon in worst.values())
+    assert max(worst.values()) > 0.4
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 3])

@@ -21,6 +21,7 @@ from uptack.mechanisms.stability import (
     winner,
 )
 from uptack.noise import SeededEntropy
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.privacy.loss import Answer, Test, Unit
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 20)
@@ -41,7 +42,8 @@ CASES = {
     "median": (NUMBERS, middle, median_distance),
     "arg-max": (BALLOTS, lambda t: int(np.argmax(votes(t))), lambda t, *a: argmax_distance(votes(t), *a)),
 }
-KINDS = ("substitute", "add/remove")
+RELATIONS = {relation.kind: relation for relation in (SUBSTITUTE, ADD_REMOVE)}
+KINDS = tuple(RELATIONS)
 
 
 def graph(kind, universe, n):
@@ -70,7 +72,7 @@ def universe_of(name, kind):
     n = {"substitute": 6, "add/remove": 7}[kind] if name != "arg-max" else 5
     near = graph(kind, values, n)
     value = {t: g(t) for t in near}
-    claimed = {t: distance(t, kind) if t or name == "arg-max" else 0 for t in near}
+    claimed = {t: distance(t, RELATIONS[kind]) if t or name == "arg-max" else 0 for t in near}
     return n, near, value, claimed
 
 
@@ -107,7 +109,7 @@ def test_the_distance_of_the_mode_is_exact_up_to_ties():
 def test_several_rows_a_person(name, kind):
     _, near, value, _ = universe_of(name, kind)
     distance = CASES[name][2]
-    far = {t: distance(t, kind, 2) if t or name == "arg-max" else 0 for t in near}
+    far = {t: distance(t, RELATIONS[kind].per_person(2)) if t or name == "arg-max" else 0 for t in near}
     for table, others in near.items():
         for other in set().union(*(near[o] for o in others)):
             assert abs(far[table] - far[other]) <= 1
@@ -156,8 +158,8 @@ def test_the_mode_of_blocks_is_private(blocks, times, f):
 
 
 def test_the_formulas():
-    assert [gap_distance(g, "add/remove") for g in range(5)] == [0, 0, 1, 2, 3]
-    assert [gap_distance(g, "substitute") for g in range(6)] == [0, 0, 0, 1, 1, 2]
+    assert [gap_distance(g, ADD_REMOVE) for g in range(5)] == [0, 0, 1, 2, 3]
+    assert [gap_distance(g) for g in range(6)] == [0, 0, 0, 1, 1, 2]
 
 
 def test_values_that_a_reader_tells_apart_are_two_to_the_price():

@@ -338,9 +338,9 @@ def test_misuse_is_named_and_nothing_is_drawn(argument, options):
         (lambda e: A_samp(len, X, 1, 1, entropy=e), "delta"),
         (lambda e: A_samp(len, X, 1e-9, 1e-6, entropy=e), "eps"),
         (lambda e: A_samp(len, X[:0], 1, 1e-6, entropy=e), "n"),
-        (lambda e: gap_distance(3, "swap"), "kind"),
-        (lambda e: median_distance("abc", "substitute"), "x"),
-        (lambda e: argmax_distance([1], "substitute"), "scores"),
+        (lambda e: gap_distance(3, "swap"), "adjacency"),
+        (lambda e: median_distance("abc"), "x"),
+        (lambda e: argmax_distance([1]), "scores"),
         (lambda e: winner([]), "values"),
     ],
 )

@@ -4,23 +4,25 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from uptack.privacy import SUBSTITUTE
+from uptack.privacy import SUBSTITUTE, gaussian_epsilon, gaussian_noise_multiplier
 from uptack.privacy.accounting import (
     MARGIN,
     STEP,
     Losses,
-    _by_google,
     _losses,
+    _numerically,
     bounded_range,
+    gaussian,
     least_epsilon,
     worst_case,
 )
-from uptack.privacy.loss import Approximate, BoundedRange, Pure
+from uptack.privacy.loss import Approximate, BoundedRange, Gaussian, Pure
 from uptack.statistics.column_options import read_question
 from uptack.statistics.quantile_intervals import IntervalRanks, rank_bounds
 
@@ -61,17 +63,40 @@ def test_an_infinite_loss_leaves_no_epsilon():
     assert exactly([(worst_case(10 * TINY, 1e-6), 2)], 1.0) == pytest.approx(2e-6, rel=1e-5)
 
 
+NOISE = [Gaussian(e, Fraction(1, 10**9), gaussian_noise_multiplier(e, Fraction(1, 10**9))) for e in (Fraction(1, 2), 3)]
+
+
 @pytest.mark.parametrize(
-    "pieces",
+    ("pieces", "error"),
     [
-        {BoundedRange(Fraction(1, 5)): 14, BoundedRange(Fraction(3, 20)): 28, Pure(Fraction(1, 15)): 19},
-        {Approximate(0.3, 1e-9): 40, BoundedRange(0.001): 200},
-        {BoundedRange(2): 3, Pure(3): 2},
+        ({BoundedRange(Fraction(1, 5)): 14, BoundedRange(Fraction(3, 20)): 28, Pure(Fraction(1, 15)): 19}, 1e-8),
+        ({Approximate(0.3, 1e-9): 40, BoundedRange(0.001): 200}, 1e-8),
+        ({BoundedRange(2): 3, Pure(3): 2}, 1e-8),
+        ({NOISE[0]: 1}, 1e-4),  # ours is rounded up to steps
+        ({NOISE[0]: 30, NOISE[1]: 2}, 1e-4),
+        ({NOISE[0]: 5, BoundedRange(Fraction(1, 5)): 14, Pure(Fraction(1, 15)): 3}, 1e-4),
     ],
 )
-def test_dp_accounting_says_the_same(pieces):
-    ours = least_epsilon([(_losses(piece, SUBSTITUTE), times) for piece, times in pieces.items()], 1e-6)
-    assert ours == pytest.approx(_by_google(list(pieces.items()), 1e-6, SUBSTITUTE), abs=1e-8)
+def test_dp_accounting_says_the_same(pieces, error):
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+
+    def theirs(piece):
+        if isinstance(piece, Gaussian):
+            return pld.from_gaussian_mechanism(float(piece.noise_multiplier))
+        known = _losses(piece, SUBSTITUTE)
+        masses = dict(zip(known.places.astype(int).tolist(), known.masses.tolist(), strict=True))
+        return pld.PrivacyLossDistribution.create_from_rounded_probability(masses, known.infinite, STEP)
+
+    whole = reduce(lambda a, b: a.compose(b), (theirs(one).self_compose(times) for one, times in pieces.items()))
+    ours = _numerically(frozenset(pieces.items()), Fraction(1, 10**6), SUBSTITUTE).epsilon
+    assert -1e-8 < ours - whole.get_epsilon_for_delta(1e-6) < error
+
+
+@pytest.mark.parametrize("square", [1e-4, 0.3, 30.0])
+def test_gaussian_losses_are_those_of_gaussian_noise(square):
+    for delta in (1e-3, 1e-9, 1e-15):
+        exact = float(gaussian_epsilon(square**-0.5, Fraction(str(delta))))
+        assert exact <= least_epsilon([(gaussian(square), 1)], delta) + float(MARGIN) < exact + 2 * STEP
 
 
 @pytest.mark.parametrize("n", [1, 7, 1000, 10**7, 10**14])

@@ -9,13 +9,12 @@ from uptack.privacy import (
     SUBSTITUTE,
     Privacy,
     RandomPrivacy,
-    calibrate,
     cost,
+    fair_scale,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_noise_multiplier,
     loss,
-    split,
     tight,
     total,
 )
@@ -146,14 +145,15 @@ def test_the_printed_gaussian_constant_fails_above_one():
 
 
 def test_calibration_gives_the_largest_share():
-    build = lambda e: Cascade((Unit(loss.Test(e, 1e-9), Answer(e)),) * 2)  # noqa: E731
-    assert calibrate(build, Privacy(1, 1e-6)) == Fraction(1, 3)
-    share = calibrate(lambda e: loss.Subsample(Pure(e), rate=0.1), Privacy(1))
+    def build(e):
+        return [Cascade((Unit(loss.Test(e, 1e-9), Answer(e)),) * 2)]
+
+    assert Fraction(1, 3) <= fair_scale(build, Privacy(1, 1e-6)) < Fraction(1001, 3000)
+    share = fair_scale(lambda e: [loss.Subsample(Pure(e), rate=0.1)], Privacy(1))
     assert cost(loss.Subsample(Pure(share), rate=0.1)) <= Privacy(1)
     assert not cost(loss.Subsample(Pure(share * Fraction(10**9 + 1, 10**9)), rate=0.1)) <= Privacy(1)
     with pytest.raises(InvalidArgument, match="budget must be"):
-        calibrate(build, Privacy(1, 1e-9))
-    assert sum(split(1, 1, 2, 4)) == 1
+        fair_scale(build, Privacy(1, 1e-9))
 
 
 def test_tight_composition_is_never_looser():

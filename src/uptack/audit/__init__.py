@@ -1,15 +1,13 @@
 """Audits: every release on hostile neighbours, by replay, by price and by draws."""
 
 from uptack.audit.draws import draws
-from uptack.audit.exact_laws import ExactLaw, least_epsilon
 from uptack.audit.neighbours import hostile
 from uptack.audit.price import price, prices
-from uptack.audit.privacy_bounds import delta_lower_bound, epsilon_lower_bound
+from uptack.audit.privacy_bounds import delta_lower_bound, epsilon_lower_bound, least_epsilon
 from uptack.audit.replay import replay
 from uptack.audit.scenario import Scenario
 
 __all__ = [
-    "ExactLaw",
     "Scenario",
     "delta_lower_bound",
     "draws",

@@ -1,21 +1,19 @@
-"""A whole audit: all checks of every scenario, exact laws and planted faults, as a command and as a report.
+"""A whole audit: all checks of every scenario and every planted fault, as a command and as a report.
 
-Every scenario, law and fault is a task of its own, and tasks run in several processes. Each result is appended to a
-file, with a digest of the code. A run that has the same digest resumes where the other one stopped.
+Every scenario and every fault is a task of its own, and tasks run in several processes.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import io
 import json
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from copy import deepcopy
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -23,11 +21,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import uptack
 from uptack import checks
 from uptack.audit.catalogue import catalogue, release_functions, uncovered
 from uptack.audit.draws import draws, sample, violations
-from uptack.audit.exact_laws import ExactLaw, exact_laws
 from uptack.audit.hostile_tables import RETYPED
 from uptack.audit.planted_faults import FAULTS, PlantedFault
 from uptack.audit.price import price, prices
@@ -36,20 +32,20 @@ from uptack.audit.scenario import Scenario
 from uptack.display.tabular import align_lines
 from uptack.progress import track
 
-CHECKS = ("price", "replay", "draws", "exact")
+CHECKS = ("price", "replay", "draws")
 BATCH = 8
-"""Tasks that a process is given at a time."""
+"""Tasks that a process gets at a time."""
 SEEDS = range(3)
-"""Tapes that a fault is looked for on: a test that passes by chance hides what comes after it."""
+"""Tapes on which a fault is looked for: a test that passes by chance hides what comes after it."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One scenario, exact law or planted fault (`kind`): its problems as (check, pair, text). A fault must have one.
+    """One scenario or planted fault (`kind`): its problems as (check, pair, text). A fault must have one.
 
-    Of a scenario also the number of pairs, the largest part of its claim that was reached, and for each mechanism that
-    was drawn its name, its price, the ε that draws show, and their number. `error` says why a check could not be made.
-    `seconds` are of processor time.
+    A scenario also has the number of its pairs, the largest part of its claim that was reached, and for each mechanism
+    that was drawn its name, its price, the ε that the draws show, and their number. `error` says why a check could not
+    be made. `seconds` are of processor time.
     """
 
     kind: str
@@ -78,7 +74,7 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing of ours is broken, all faults are found, and everything is covered."""
+        """Whether no promise is broken, all faults are found, and everything is covered."""
         return not self.missing and all(one.good for one in self.findings)
 
     def of(self, kind: str) -> list[Finding]:
@@ -91,7 +87,7 @@ class Audit:
         for one in sorted(self.of("scenario"), key=lambda one: one.function):
             functions.setdefault(one.function, []).append(one)
         signs = [(one, one.problems[0] if one.problems else ("MISSED", "", "")) for one in self.of("fault")]
-        kinds = [(kind, self.of(kind)) for kind in ("scenario", "law", "fault") if self.of(kind)]
+        kinds = [(kind, self.of(kind)) for kind in ("scenario", "fault") if self.of(kind)]
         tables: list[list[tuple[str, ...]]] = [
             [("function", "scenarios", "pairs", "claim reached"),
              *((path, f"{len(group):,}", f"{sum(one.pairs for one in group):,}", f"{max(m.reached for m in group):.0%}")
@@ -107,18 +103,18 @@ class Audit:
 
     def summary(self) -> str:
         """One line."""
-        scenarios, laws, faults = (self.of(kind) for kind in ("scenario", "law", "fault"))
+        scenarios, faults = self.of("scenario"), self.of("fault")
         by = Counter(fault.problems[0][0] for fault in faults if fault.problems)
         each = ", ".join(f"{by[check]} by {check}" for check in CHECKS if by[check])
         return (
             f"{sum(one.good for one in scenarios):,} of {len(scenarios):,} scenarios "
-            f"({sum(one.pairs for one in scenarios):,} pairs of neighbours) and {sum(one.good for one in laws)} of "
-            f"{len(laws)} exact laws hold; {sum(by.values())} of {len(faults)} planted faults found ({each}); "
+            f"({sum(one.pairs for one in scenarios):,} pairs of neighbours) hold; "
+            f"{sum(by.values())} of {len(faults)} planted faults found ({each}); "
             f"{self.functions} release functions, {len(self.missing)} functions or options not covered"
         )
 
     def failures(self) -> Iterator[str]:
-        """A line for whatever is not as it should be. Faults that were missed are in their table."""
+        """A line for each broken promise, failed check and gap. Faults that were missed are in their table."""
         for one in self.findings:
             if one.error:
                 yield f"NOT CHECKED {one.name}: {one.error}"
@@ -161,23 +157,14 @@ def examine(scenario: Scenario) -> Finding:
         if scenario.draws:
             samples += (here := sample(scenario, pair))
             problems += [("draws", name, text) for text in violations(here)]
-    if len(refused) == len(pairs) and not scenario.name.endswith("on containers"):  # many are no numbers
+    if len(refused) == len(pairs) and not scenario.name.endswith("on containers"):  # many do not hold numbers
         problems.append(("replay", "all pairs", f"nothing is audited, since all are refused: {refused[0][:200]}"))
     return Finding("scenario", scenario.name, problems, scenario.function, len(pairs), max(claims), samples)
 
 
-def prove(law: ExactLaw) -> Finding:
-    """The least ε of a law that is known."""
-    problems = [("exact", "both tables", text) for text in law.problems]
-    return Finding("law", law.name, problems, reached=law.epsilon / law.claimed.epsilon)
-
-
 def trace(fault: PlantedFault) -> Finding:
     """Plant a fault, and look for it with one check after the other, those that need no statistics first."""
-    where = subject(fault)
-    if isinstance(where, ExactLaw):
-        with fault.planted():
-            return replace(prove(where), kind="fault", name=fault.name)
+    where = fault.subject
     for check, seed in (*((price, seed) for seed in SEEDS), (replay, 0), *([(draws, 0)] if where.draws else [])):
         for name, pair in where.pairs().items():
             rows = deepcopy(pair)  # a fault may change them
@@ -188,115 +175,58 @@ def trace(fault: PlantedFault) -> Finding:
     return Finding("fault", fault.name)
 
 
-def subject(fault: PlantedFault) -> Scenario | ExactLaw:
-    """The scenario or law on which a fault is looked for."""
-    if not isinstance(fault.scenario, str):
-        return fault.scenario
-    return catalogue().get(fault.scenario) or _laws()[fault.scenario]
-
-
 @cache
-def _laws() -> dict[str, ExactLaw]:
-    return {law.name: law for law in exact_laws()}
-
-
-@cache
-def _actions() -> dict[str, Callable[[], Finding]]:
+def _tasks() -> dict[str, Callable[[], Finding]]:
     scenarios = {f"scenario {name}": partial(examine, one) for name, one in catalogue().items()}
-    laws = {f"law {name}": partial(prove, law) for name, law in _laws().items()}
-    return {**scenarios, **laws, **{f"fault {fault.name}": partial(trace, fault) for fault in FAULTS}}
+    return {**scenarios, **{f"fault {fault.name}": partial(trace, fault) for fault in FAULTS}}
 
 
 def tasks(only: str | None = None) -> list[str]:
-    """The names of all tasks, or of those with a text in them: "scenario median", "law count", "fault a note"."""
-    return [task for task in _actions() if only is None or only in task]
+    """The names of all tasks, or of those that contain a text: "scenario median", "fault a note"."""
+    return [task for task in _tasks() if only is None or only in task]
 
 
-def perform(batch: Sequence[str]) -> dict[str, Finding]:
-    """Do some tasks."""
-    findings = {}
-    for task in batch:
-        start = sum(os.times()[:4])  # of this process and those that it has waited for
-        kind, _, name = task.partition(" ")
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):  # some functions print a plan, which is public
-                finding = _actions()[task]()
-        except Exception as error:  # such as a fault whose path is gone
-            finding = Finding(kind, name, error=f"{type(error).__name__}: {error}")
-        findings[task] = replace(finding, seconds=round(sum(os.times()[:4]) - start, 2))
-    return findings
+def perform(task: str) -> Finding:
+    """The finding of one task, with its processor time."""
+    start = sum(os.times()[:4])  # of this process and those that it has waited for
+    kind, _, name = task.partition(" ")
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # some functions print a plan, which is public
+            finding = _tasks()[task]()
+    except Exception as error:  # such as a fault whose path is gone
+        finding = Finding(kind, name, error=f"{type(error).__name__}: {error}")
+    return replace(finding, seconds=round(sum(os.times()[:4]) - start, 2))
 
 
 # -------------------------------------------------------------------------------------------------------------- the run
 
 
-@cache
-def digest() -> str:
-    """A digest of the code of this package: results of other code are none of this one."""
-    root, code = Path(uptack.__file__).parent, hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        code.update(path.read_bytes())
-    return code.hexdigest()
-
-
-def run(
-    only: str | None = None, *, workers: int | None = None, state: Path | None = None, progress: bool | None = None
-) -> Audit:
-    """Audit everything, or what has a text in its name. `workers` is a number of processes; all cores by default."""
+def run(only: str | None = None, *, workers: int | None = None, progress: bool | None = None) -> Audit:
+    """Audit everything, or the tasks that contain a text. `workers` is a number of processes; all cores by default."""
     processes = checks.integer("workers", os.cpu_count() or 1 if workers is None else workers, least=1)
-    names, findings = tasks(only), _earlier(state)
-    left = [name for name in names if name not in findings]
-    count = -(-len(left) // BATCH)
-    batches = [left[i::count] for i in range(count)]
-    for batch in track(_results(batches, processes), "audit", show=progress, total=count):
-        findings |= batch
-        if state is not None:
-            with state.open("a") as file:
-                file.writelines(
-                    json.dumps({"code": digest(), "task": task, **asdict(one)}, ensure_ascii=False) + "\n"
-                    for task, one in batch.items()
-                )
+    names = tasks(only)
+    with contextlib.ExitStack() as stack:
+        if processes == 1 or len(names) <= BATCH:
+            findings: Iterator[Finding] = map(perform, names)
+        else:  # polars does not survive a fork
+            pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
+            findings = pool.map(perform, names, chunksize=BATCH)
+        every = tuple(track(findings, "audit", show=progress, total=len(names)))
     missing = tuple(uncovered(catalogue().values())) if only is None else ()
-    return Audit(tuple(findings[name] for name in names), len(release_functions()), missing)
-
-
-def _results(batches: Sequence[Sequence[str]], processes: int) -> Iterator[dict[str, Finding]]:
-    if processes == 1 or len(batches) < 2:
-        yield from map(perform, batches)
-        return
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:  # polars does not survive a fork
-        futures = [pool.submit(perform, batch) for batch in batches]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _earlier(state: Path | None) -> dict[str, Finding]:
-    """What earlier runs of the same code have done. A line that was cut off is none."""
-    findings: dict[str, Finding] = {}
-    for line in [] if state is None or not state.exists() else state.read_text().splitlines():
-        with contextlib.suppress(json.JSONDecodeError):
-            entry = json.loads(line)
-            if entry.pop("code") == digest():
-                task = entry.pop("task")
-                findings[task] = Finding(**entry)
-    return findings
+    return Audit(every, len(release_functions()), missing)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Audit everything and print the report; 1 if anything is broken, missed or not covered, else 0."""
     parser = argparse.ArgumentParser(prog="uptack audit", description="Replay, price and draws of every release.")
-    parser.add_argument("--only", metavar="NAME", help="scenarios, laws and faults with this in their names")
+    parser.add_argument("--only", metavar="NAME", help="scenarios and faults that contain this text in their names")
     parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
-    parser.add_argument("--state", type=Path, metavar="FILE", help="write down what is done, and resume from there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
     options = parser.parse_args(argv)
     if not tasks(options.only):
         parser.error(f"nothing has {options.only!r} in its name")
-    audit = run(options.only, workers=options.workers, state=options.state)
+    audit = run(options.only, workers=options.workers)
     if options.json:
         options.json.write_text(json.dumps(audit.to_dict(), indent=2, ensure_ascii=False))
     if options.markdown:

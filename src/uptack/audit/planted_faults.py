@@ -20,8 +20,8 @@ import numpy as np
 
 from uptack.audit import planting
 from uptack.audit.calls import call_of
+from uptack.audit.catalogue import catalogue
 from uptack.audit.edge_scenarios import person_ranked
-from uptack.audit.exact_laws import ExactLaw, broken_laws
 from uptack.audit.planting import always, argument, at, before, draw_by, narrower, no_draw, patch, power, result, times
 from uptack.audit.scenario import Scenario
 from uptack.blocks.partition import equal_blocks
@@ -41,12 +41,17 @@ class PlantedFault(NamedTuple):
     """A fault by its name, the scenario on which it is looked for, and where it is planted."""
 
     name: str
-    scenario: str | Scenario | ExactLaw
+    scenario: str | Scenario
     plants: tuple[planting.Plant, ...] = ()
+
+    @property
+    def subject(self) -> Scenario:
+        """The scenario itself."""
+        return catalogue()[self.scenario] if isinstance(self.scenario, str) else self.scenario
 
     @contextmanager
     def planted(self) -> Iterator[None]:
-        """For as long as it is there."""
+        """The code with the fault, for as long as this context is open."""
         with ExitStack() as stack:
             for plant in self.plants:
                 stack.enter_context(plant())
@@ -252,15 +257,15 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("⊥: a secret weight that moves by three steps", "median, few rows", result("statistics.Statistic.room", lambda room, *_: 3 * room)),
     ("mean: sensitivity of one row a person", "mean, 2 rows", at("IntegerNoise", law=narrower())),
     ("mean: noise at twice its ε", "mean", at("IntegerNoise", law=narrower())),
-    ("mean: an anchor at twice its ε", "mean", at("WeightedDraw", rho=power(2))),
-    ("mean: rows a person ignored by the anchor", "mean, 2 rows", at("WeightedDraw", rho=power(2))),
-    ("mean: the best anchor, not drawn", "mean", no_draw("WeightedDraw", lambda v: v.keys[int(np.argmin(v.scores))])),
+    ("mean: an anchor at twice its ε", "mean", at("InverseDraw", rho=power(2))),
+    ("mean: rows a person ignored by the anchor", "mean, 2 rows", at("InverseDraw", rho=power(2))),
+    ("mean: the best anchor, not drawn", "mean", no_draw("InverseDraw", lambda v: v.keys[int(np.argmin(v.scores))])),
     ("mean: sums without noise", "mean", no_draw("IntegerNoise", lambda v: v)),
     ("sum: a count that weighs nothing", "sum, add/remove", argument("statistics.sensitivity", 2, lambda count: 0)),
     ("variance: a fourth moment that may be 16", "variance", patch("statistics.fourth_powers", lambda f: lambda *a, **k: [16 * v for v in f(*a, **k)])),
     ("variance: a fourth moment at 1.5 of its ε, which other stages leave", "variance", at("IntegerNoise", 5, law=narrower(Fraction(3, 2)))),
-    ("TM: a tenth of its noise", "TM", at("NoisyMean", bound=times(Fraction(1, 100)))),
-    ("TM: Lap(1) whatever ε is, as printed", "TM", result("mechanisms.NoisyMean.noise", lambda noise: replace(noise, law=IntegerLaplace(Fraction(1, 100) * noise.law.scale)))),
+    ("TM: a tenth of its noise", "TM", at("IntegerNoise", law=narrower(100))),
+    ("TM: Lap(1) whatever ε is, as printed", "TM", at("IntegerNoise", law=lambda law: IntegerLaplace(Fraction(1, 100) * law.scale))),
     # ranks
     ("tau: noise for half of the pairs", "tau", at("IntegerNoise", law=narrower())),
     ("tau: a secret number of rows in the denominator only", "tau, add/remove", result("ranks._whole", lambda made, *_: 2 * made)),
@@ -362,9 +367,6 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("a note", HUGE, result("statistics.median", lambda made, x, *_: replace(made, notes=(f"{_largest(x):.3g}",)) if made else made)),
     ("a session shows a secret number of rows", SECRET_SESSION, result("session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
     *SAMPLERS,
-    # exact laws
-    ("coins: a digit twice, as of two threads", "coins: e^-2 and 1", patch("noise.Coin.digit", lambda f: lambda coin, place: f(coin, max(place - 1, 0)))),
-    *((law.name, law) for law in broken_laws()),
     # fits
     ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
     ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.fit_blocks", lambda f: lambda x, y, *rest, **options: f(x, y, *rest, **options) + np.abs(y).max())),

@@ -1,5 +1,7 @@
 """Lower confidence bounds on ε and δ, from the answers that a mechanism gave on two neighbours D and D'.
 
+Where the law of a mechanism is known, `least_epsilon` computes its ε, and there is nothing to draw.
+
 (ε, δ) promises P(E) ≤ e^ε·P'(E) + δ for every event E, both ways round. So one event with P(E) large and P'(E) small is
 a witness against the promise. Both probabilities are bounded from counts, by the exact binomial bounds of Clopper and
 Pearson, so a bound above the promise refutes it, with the stated confidence. A bound below it proves nothing.
@@ -12,19 +14,23 @@ from draws set aside for it, about the logarithm of the likelihood ratio. Events
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 from scipy.stats import beta
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational
+from uptack.exact import Rational, ball, bisect, read, working
 
 Floats = NDArray[np.float64]
+Cells = list[tuple[arb, arb]]
+BITS, HALVINGS = 256, 60
+"""The working precision of `least_epsilon`, and how often it halves the interval that ε lies in."""
 LEAST_DRAWS = 4
 CUTS = 64
 """How many half-lines in each direction, and how many single outcomes, are tried in each column."""
@@ -117,6 +123,40 @@ def delta_lower_bound(
     size_prime, times_prime = _count("hits_prime", hits_prime, "draws_prime", draws_prime)
     p, q = _below(np.array([times]), size, risk / 2), _above(np.array([times_prime]), size_prime, risk / 2)
     return max(0.0, float(p[0] - rise * q[0]))
+
+
+def least_epsilon(cells: Callable[[], Cells], delta: Rational = 0) -> float:
+    """The least ε for which a law is (ε, δ)-private both ways round between D and D'; inf where there is none.
+
+    `cells()` are the probabilities of each outcome on D and on D', as balls. Outcomes whose probabilities have the same
+    ratio may be taken together. The law is (ε, δ)-private between D and D' iff h(ε) = Σ(p - e^ε·q)₊ ≤ δ, and the same
+    with p and q exchanged. For δ = 0 that is a maximum; otherwise h falls in ε.
+
+    >>> from uptack.noise import IntegerLaplace
+    >>> tail = IntegerLaplace(2).exact_tail
+    >>> def cells():
+    ...     p, q = tail(1).expression(), tail(0).expression()
+    ...     return [(p, q), (1 - p, 1 - q)]
+    >>> round(least_epsilon(cells), 12)
+    0.5
+    """
+    with working(BITS):
+        pairs, slack = cells(), ball(read(delta))
+        return max(_least_one_way(each, slack) for each in (pairs, [(q, p) for p, q in pairs]))
+
+
+def _least_one_way(pairs: Cells, delta: arb) -> float:
+    if not sum((p for p, q in pairs if q == 0), arb(0)) <= delta:  # the limit of h
+        return math.inf
+    most = max((float((p / q).log().mid()) for p, q in pairs if q > 0 and p > 0), default=0.0)
+
+    def private(epsilon: float) -> bool:
+        rise = arb(epsilon).exp()
+        return bool(sum(((p - rise * q).nonnegative_part() for p, q in pairs), arb(0)) <= delta)
+
+    if delta == 0 or most <= 0:
+        return max(most, 0.0)
+    return 0.0 if private(0.0) else bisect(private, 0.0, most, halvings=HALVINGS)[1]
 
 
 def _below(hits: NDArray[np.int64], draws: int, risk: float) -> Floats:

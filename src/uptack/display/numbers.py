@@ -215,13 +215,15 @@ def _duration_step(value: timedelta) -> int:
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON can hold it: NumPy's as Python's own, times as ISO 8601 has it, durations as Python writes them.
+    """A value as JSON can hold it: what has a `to_dict` by that, NumPy's values as Python's own, times as in ISO 8601.
 
-    >>> json_value(np.array([1.5])), json_value([date(2024, 2, 29)]), json_value(timedelta(days=1.5))
-    ([1.5], ['2024-02-29'], '1 day, 12:00:00')
+    >>> json_value(np.array([1.5])), json_value((date(2024, 2, 29), timedelta(days=1.5)))
+    ([1.5], ['2024-02-29', '1 day, 12:00:00'])
     """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if isinstance(value, np.ndarray | np.generic):
         return json_value(value.tolist())
     if isinstance(value, list | tuple):
-        return type(value)(json_value(part) for part in value)
+        return [json_value(part) for part in value]
     return value.isoformat() if isinstance(value, date) else str(value) if isinstance(value, timedelta) else value

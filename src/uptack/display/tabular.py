@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from uptack.display.numbers import interval_text, is_number, plain, value_text
+from uptack.display.numbers import interval_text, is_number, json_value, plain, value_text
 from uptack.errors import UptackError
 from uptack.labels import escape_formulas, label, printable
 
@@ -305,15 +305,7 @@ class ReleasedValue:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-
-        def plain_value(value: Any) -> Any:
-            if isinstance(value, ReleasedValue):
-                return value.to_dict()
-            if isinstance(value, tuple):
-                return list(value)
-            return value.tolist() if isinstance(value, np.ndarray) else value
-
-        return {field.name: plain_value(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: json_value(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
 
 
 class TabularValue(ReleasedValue, Tabular):

@@ -10,11 +10,14 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from uptack.account import Mechanism
-from uptack.mechanisms.additive_noise import GridNoise, calibrated_laplace
+import numpy as np
+
+from uptack.account import Account
+from uptack.mechanisms.additive_noise import GridNoise, IntegerNoise, calibrated_laplace
 from uptack.mechanisms.ptr import FactorNoise, Proposal, TestedAnswer, grid, log_grid, same_bin
-from uptack.noise import Entropy, Grid, IntegerLaplace
+from uptack.noise import IntegerLaplace
 from uptack.privacy import loss
+from uptack.privacy.guarantee import shorter
 
 SHIFTS = (Fraction(0), Fraction(1, 2))
 """By how many bins each of the two grids is moved."""
@@ -36,13 +39,7 @@ class Level:
         """The papers' threshold: pass iff A + z > 1 + ln²n. For a wrong proposal that takes z ≥ ⌊ln²n⌋ + 1."""
         cutoff = math.floor(math.log(n) ** 2) + 1
         false_pass = IntegerLaplace(1 / epsilon).exact_tail(cutoff).bounds()[1]
-        return Level(epsilon, _shorter(false_pass), cutoff)
-
-
-def _shorter(value: Fraction) -> Fraction:
-    """A rational of few digits at or above a probability."""
-    digits = max(20, 20 - math.floor(math.log10(float(value)))) if float(value) > 0 else 330
-    return Fraction(math.ceil(value * 10**digits), 10**digits)
+        return Level(epsilon, shorter(false_pass), cutoff)
 
 
 def log_width(n: int) -> float:
@@ -74,7 +71,7 @@ def too_small(noise: object, factor: float) -> Fraction:
     """The exact probability that a scale released by S is below its true value over e^factor."""
     law = _log_noise(noise)
     steps = math.floor((factor - law.rounding) / law.step)
-    return _shorter(law.law.exact_tail(steps).bounds()[1])
+    return shorter(law.law.exact_tail(steps).bounds()[1])
 
 
 def safe_factor(noise: object, delta: Fraction) -> float:
@@ -90,35 +87,16 @@ def _log_noise(noise: object) -> GridNoise:
     return noise.logarithm
 
 
-@dataclass(frozen=True)
-class NoisyMean(Mechanism[Fraction, tuple[float, GridNoise]]):
-    """The second stage of TM: Laplace noise for a bound that is too small with probability at most δ of the loss.
+def noisy_mean(
+    mean: Fraction, bound: float, level: Level, failure: Fraction, account: Account
+) -> tuple[float, GridNoise]:
+    """The second stage of TM, and the law of its noise: Laplace noise for a bound that follows from a released scale.
 
-    The mean goes to the noise's grid as a rational. Rounded to a float before, it could jump by more than the bound.
+    The bound is too small with probability at most `failure`. The mean is rounded to the noise's grid as a rational.
+    Rounded to a float before, it could jump by more than the bound.
     """
-
-    bound: Fraction
-
-    @staticmethod
-    def of(bound: float, level: Level, failure: Fraction) -> NoisyMean:
-        """For a bound that follows from a released scale."""
-        return NoisyMean(loss.Approximate(level.epsilon, failure), Fraction(max(bound, LEAST)))
-
-    @property
-    def noise(self) -> GridNoise:
-        """The law of the noise, on its grid."""
-        assert isinstance(self.loss, loss.Approximate)
-        law, grid = calibrated_laplace(self.bound, Fraction(self.loss.epsilon), 1)
-        step = float(Fraction(grid.step))
-        return GridNoise(law, step, step / 2)
-
-    def draw(self, value: Fraction, entropy: Entropy) -> tuple[float, GridNoise]:
-        """The noisy mean, and the law of its noise."""
-        noise, grid = self.noise, Grid.finer_than(self.bound)
-        steps = round(value / Fraction(grid.step)) + noise.law.sample(entropy=entropy)
-        return float(grid.points([steps])[0]), noise
-
-    def price(self, value: Fraction, other: Fraction, output: tuple[float, GridNoise]) -> float:
-        """How far the mean moves, over the scale."""
-        noise = self.noise
-        return noise.law.price([math.ceil(abs(other - value) / Fraction(noise.step))])
+    law, grid = calibrated_laplace(Fraction(max(bound, LEAST)), level.epsilon, 1)
+    step = Fraction(grid.step)
+    steps = np.array([round(mean / step)], object)
+    noisy = account.draw(IntegerNoise(loss.Approximate(level.epsilon, failure), law), steps)
+    return float(grid.points(noisy.tolist())[0]), GridNoise(law, float(step), float(step) / 2)

@@ -39,7 +39,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from flint import arb
@@ -255,16 +255,44 @@ def round_to(value: float, granularity: Fraction | None) -> float:
     return float(round(Fraction(value) / granularity) * granularity)
 
 
+class Scored(Protocol):
+    """Candidates with scores of whole numbers, which move by at most one between neighbours."""
+
+    def draw(self, rho: Fraction, entropy: Entropy) -> Any:
+        """A candidate with probability proportional to ρ^score times a public weight, or None for ⊥."""
+        ...
+
+    def move(self, other: Any, rho: Fraction) -> int:
+        """By how much the score of some candidate moves. `AssumptionFailed` if what must be public is not equal."""
+        ...
+
+
 class ScoredBoxes(NamedTuple):
     """Nested boxes of candidates, and ⊥ as one more of them, or not."""
 
     boxes: Boxes
     refusal: Refusal | None = None
 
+    def draw(self, rho: Fraction, entropy: Entropy) -> list[int] | None:
+        """First the score, then a uniform point that has it."""
+        return self.boxes.draw(rho, entropy, self.refusal)
+
+    def move(self, other: ScoredBoxes, rho: Fraction) -> int:
+        """That of the boxes, and that of κ if it is secret."""
+        move = score_move(self.boxes, other.boxes)
+        if (self.refusal is None) != (other.refusal is None):
+            raise AssumptionFailed("⊥ is a candidate on one side only")
+        if self.refusal is None or other.refusal is None:
+            return move
+        one, two = self.boxes.cap(rho, self.refusal), other.boxes.cap(rho, other.refusal)
+        if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
+            raise AssumptionFailed("the weight of ⊥ depends on the data")
+        return max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
+
 
 @dataclass(frozen=True)
-class InverseDraw(Mechanism[ScoredBoxes, list[int] | None]):
-    """A point with probability proportional to ρ^score, or None for ⊥, by the theorems above."""
+class InverseDraw(Mechanism[Scored, Any]):
+    """A candidate with probability proportional to ρ^score, or None for ⊥, by the theorems of this module."""
 
     rho: Fraction
 
@@ -273,22 +301,13 @@ class InverseDraw(Mechanism[ScoredBoxes, list[int] | None]):
         """The draw that costs ε if one person moves scores by at most `rows` steps."""
         return InverseDraw(inverse_loss(epsilon), decay(epsilon / rows))
 
-    def draw(self, value: ScoredBoxes, entropy: Entropy) -> list[int] | None:
-        """First the score, then a uniform point that has it."""
-        return value.boxes.draw(self.rho, entropy, value.refusal)
+    def draw(self, value: Scored, entropy: Entropy) -> Any:
+        """The candidates know how."""
+        return value.draw(self.rho, entropy)
 
-    def price(self, value: ScoredBoxes, other: ScoredBoxes, output: list[int] | None) -> float:
+    def price(self, value: Scored, other: Scored, output: Any) -> float:
         """2·ln(1/ρ) for each step by which the score of some candidate moves."""
-        (boxes, refusal), (others, other_refusal) = value, other
-        move = score_move(boxes, others)
-        if (refusal is None) != (other_refusal is None):
-            raise AssumptionFailed("⊥ is a candidate on one side only")
-        if refusal is not None and other_refusal is not None:
-            one, two = boxes.cap(self.rho, refusal), others.cap(self.rho, other_refusal)
-            if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
-                raise AssumptionFailed("the weight of ⊥ depends on the data")
-            move = max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
-        return 2 * move * -logarithm(self.rho)
+        return 2 * value.move(other, self.rho) * -logarithm(self.rho)
 
 
 def score_move(one: Boxes, other: Boxes) -> int:
@@ -405,35 +424,18 @@ class WeightedCandidates(Generic[Key]):
         at = pick(self.log_weights(rho), exactly, entropy)
         return self.keys[at] if at < len(self.keys) else None
 
-
-@dataclass(frozen=True)
-class WeightedDraw(Mechanism[WeightedCandidates[Key], Key | None]):
-    """A candidate with probability proportional to p·ρ^score, or None for all that are not listed."""
-
-    rho: Fraction
-
-    @staticmethod
-    def of(epsilon: Fraction, rows: int = 1) -> WeightedDraw[Any]:
-        """The draw that costs ε if one person moves scores by at most `rows` steps."""
-        return WeightedDraw(inverse_loss(epsilon), decay(epsilon / rows))
-
-    def draw(self, value: WeightedCandidates[Key], entropy: Entropy) -> Key | None:
-        """By the theorem above."""
-        return value.draw(self.rho, entropy)
-
-    def price(self, value: WeightedCandidates[Key], other: WeightedCandidates[Key], output: Key | None) -> float:
-        """2·ln(1/ρ) for each step by which the score of some candidate moves. What is not listed has the largest."""
-        if value.most != other.most:
+    def move(self, other: WeightedCandidates[Key], rho: Fraction) -> int:
+        """The largest difference of two scores. What is not listed has the largest score."""
+        if self.most != other.most:
             raise AssumptionFailed("the largest score depends on the data")
         one, two = (
             dict(zip(side.keys, zip(side.weights, side.scores.tolist(), strict=True), strict=True))
-            for side in (value, other)
+            for side in (self, other)
         )
         if any(one[key][0] != two[key][0] for key in one.keys() & two.keys()):
             raise AssumptionFailed("the weight of a candidate depends on the data")
-        outside = (0, value.most)
-        moves = [abs(one.get(key, outside)[1] - two.get(key, outside)[1]) for key in {**one, **two}]
-        return 2 * max(moves, default=0) * -logarithm(self.rho)
+        outside = (Fraction(0), self.most)
+        return max((abs(one.get(key, outside)[1] - two.get(key, outside)[1]) for key in {**one, **two}), default=0)
 
 
 def _logs(weights: Sequence[Fraction]) -> NDArray[np.float64]:

@@ -11,10 +11,9 @@ without ⊥ has P(S) ≤ δ, one with ⊥ has P'(S) ≥ 1 - δ. ∎ (In print t 
 value passes with a chance of δ/2.)
 
 **Distances.** An answer is unstable at D if some neighbour of D has another one. So d may be how many people can change
-their rows before the answer may be another one, or a smaller number: then only the chance of a reply suffers. The kind
-of neighbours is "substitute" or "add/remove", as in `uptack.privacy.Adjacency`. For people with up to g rows every
-distance is the one for single rows divided by g, rounded down: it is 0 where g rows change the answer, and moves by at
-most one when g rows change.
+their rows before the answer may be another one, or a smaller number: then only the chance of a reply suffers. For
+people with up to g rows every distance is the one for single rows divided by g, rounded down: it is 0 where g rows
+change the answer, and moves by at most one when g rows change.
 
 **Accuracy.** A value with d(D) ≥ t + (s/ε)·ln(1/β) is released with a probability of at least 1 - β.
 """
@@ -38,6 +37,7 @@ from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.noise.integer_laplace import refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
+from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.reach.l_statistics import quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
@@ -48,8 +48,6 @@ T = TypeVar("T")
 HOW = "distance to instability"
 RELIABLE = Fraction(19, 20)
 """The probability of a reply at the distance that is called enough."""
-GAP_MOVES = {"add/remove": 1, "substitute": 2}
-"""How far one row moves the lead of the first over the second: a replaced vote leaves one and goes to the other."""
 
 
 def noise_law(epsilon: Fraction, sensitivity: int = 1) -> IntegerLaplace:
@@ -127,7 +125,7 @@ def release_if_stable(
     >>> from uptack import SeededEntropy
     >>> from uptack.mechanisms.stability import mode_distance, winner
     >>> votes = 60 * ["blue"] + 5 * ["red"]
-    >>> far = mode_distance(votes, "substitute")
+    >>> far = mode_distance(votes)
     >>> release_if_stable(winner(votes).value, far, epsilon=1, delta=1e-6, entropy=SeededEntropy(1)).value
     'blue'
     >>> release_if_stable("red", 1, epsilon=1, delta=1e-6)
@@ -190,65 +188,64 @@ def winner(values: Iterable[Any]) -> Winner:
     return Winner(first, count, count - (rest[0][1] if rest else 0))
 
 
-def gap_distance(gap: Rational, kind: str, rows_per_person: int = 1, sensitivity: Rational = 1) -> int:
+def gap_distance(gap: Rational, adjacency: Adjacency = SUBSTITUTE, sensitivity: Rational = 1) -> int:
     """max(0, ⌈gap/s⌉ - 1), where s is how far one person's rows move the gap: g·Δ added or removed, 2g·Δ replaced.
 
-    A neighbour with another winner has a gap in its own favour, so the gap here is at most s and the distance 0.
+    A replaced vote leaves one candidate and goes to another. A neighbour with another winner has a gap in its own
+    favour, so the gap here is at most s and the distance 0.
 
-    >>> gap_distance(5, "add/remove"), gap_distance(5, "substitute"), gap_distance(0, "substitute")
+    >>> from uptack import ADD_REMOVE
+    >>> gap_distance(5, ADD_REMOVE), gap_distance(5), gap_distance(0)
     (4, 2, 0)
     """
-    step = _moves(kind) * checks.integer("rows_per_person", rows_per_person, least=1)
-    most = step * checks.positive("sensitivity", sensitivity)
+    neighbours = check_adjacency(adjacency)
+    most = neighbours.moves_per_row * neighbours.rows_per_person * checks.positive("sensitivity", sensitivity)
     return max(0, -int(-checks.rational("gap", gap) // most) - 1)
 
 
-def mode_distance(values: Iterable[Any], kind: str, rows_per_person: int = 1) -> int:
+def mode_distance(values: Iterable[Any], adjacency: Adjacency = SUBSTITUTE) -> int:
     """How far the most frequent of hashable values is from another one. (The gap itself is too much by one or more.)
 
-    >>> mode_distance("aaaaab", "substitute"), mode_distance("aaaaab", "add/remove")
+    >>> from uptack import ADD_REMOVE
+    >>> mode_distance("aaaaab"), mode_distance("aaaaab", ADD_REMOVE)
     (1, 3)
     """
-    return gap_distance(winner(values).gap, kind, rows_per_person)
+    return gap_distance(winner(values).gap, adjacency)
 
 
-def argmax_distance(scores: ArrayLike, kind: str, rows_per_person: int = 1, sensitivity: Rational = 1) -> int:
+def argmax_distance(scores: ArrayLike, adjacency: Adjacency = SUBSTITUTE, sensitivity: Rational = 1) -> int:
     """How far the index of the largest score is from another one.
 
     Each row must add something between 0 and Δ to every score, as votes for any number of candidates do, and the scores
     must be exact sums: then one row moves the lead of one candidate over another by at most Δ, a replaced one by 2Δ.
 
-    >>> argmax_distance([3, 9, 4], "add/remove")
+    >>> from uptack import ADD_REMOVE
+    >>> argmax_distance([3, 9, 4], ADD_REMOVE)
     4
     """
     ranked = sorted(numbers("scores", scores, (1,)).tolist(), reverse=True)
     if len(ranked) < 2:
         raise InvalidArgument("scores", "at least two numbers", checks.outline(scores))
-    return gap_distance(Fraction(ranked[0]) - Fraction(ranked[1]), kind, rows_per_person, sensitivity)
+    return gap_distance(Fraction(ranked[0]) - Fraction(ranked[1]), adjacency, sensitivity)
 
 
-def median_distance(x: ArrayLike, kind: str, rows_per_person: int = 1) -> int:
+def median_distance(x: ArrayLike, adjacency: Adjacency = SUBSTITUTE) -> int:
     """How far the median x(r), r = ⌊(n+1)/2⌋, is from another one: exact.
 
     Replacing k rows can make it any value of [x(r-k), x(r+k)]. Adding and removing k rows also moves r, by half a rank
     each: [x(r-⌈k/2⌉), x(r+⌊k/2⌋)] for odd n, [x(r-⌊k/2⌋), x(r+⌈k/2⌉)] for even n. Past the ends x is infinite.
 
-    >>> median_distance([1, 2, 2, 2, 3], "substitute"), median_distance([1, 2, 2, 2, 3], "add/remove")
+    >>> from uptack import ADD_REMOVE
+    >>> median_distance([1, 2, 2, 2, 3]), median_distance([1, 2, 2, 2, 3], ADD_REMOVE)
     (1, 2)
     """
-    moves, g = _moves(kind), checks.integer("rows_per_person", rows_per_person, least=1)
+    neighbours = check_adjacency(adjacency)
     data = np.sort(checks.exact_numbers("x", x, (1,)))
     rank = quantile_rank(Fraction(1, 2), data.size)
     middle = data[rank - 1]
     below = rank - 1 - int(np.searchsorted(data, middle, "left"))
     above = int(np.searchsorted(data, middle, "right")) - rank
-    if moves == 2:
-        return min(below, above) // g
-    odd = data.size % 2
-    return min(2 * below + 1 - odd, 2 * above + odd) // g
-
-
-def _moves(kind: str) -> int:
-    if kind not in GAP_MOVES:
-        raise InvalidArgument("kind", "'substitute' or 'add/remove'", checks.describe(kind))
-    return GAP_MOVES[kind]
+    if not neighbours.size_is_public:
+        odd = data.size % 2
+        below, above = 2 * below + 1 - odd, 2 * above + odd
+    return min(below, above) // neighbours.rows_per_person

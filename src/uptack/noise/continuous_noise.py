@@ -143,6 +143,13 @@ class Box(Body):
         return float((np.abs(x) / self.extent()).max())
 
 
+class LInfBall(Box):
+    """All x with max |x_i| ≤ 1."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__((Fraction(1),) * checks.integer("dimension", dimension, least=1))
+
+
 @dataclass(frozen=True)
 class _UnitBall(Body):
     dimension: int
@@ -153,23 +160,6 @@ class _UnitBall(Body):
     def extent(self) -> Floats:
         """1 in every coordinate."""
         return np.ones(self.dimension)
-
-
-class LInfBall(_UnitBall):
-    """All x with max |x_i| ≤ 1."""
-
-    @property
-    def uniforms(self) -> int:
-        """One per coordinate."""
-        return self.dimension
-
-    def point(self, us: Sequence[arb]) -> list[arb]:
-        """2u_i - 1."""
-        return [2 * u - 1 for u in us]
-
-    def norm(self, x: Floats) -> float:
-        """max |x_i|."""
-        return float(np.abs(x).max())
 
 
 class L1Ball(_UnitBall):

@@ -78,8 +78,7 @@ class IntegerLaw(ABC):
 
     def exact_cdf(self, k: int) -> Real:
         """P(z ≤ k) = 1 - P(z ≥ k + 1)."""
-        tail = self.exact_tail(k + 1)
-        return Real(lambda: 1 - tail.expression(), None if tail.exact is None else 1 - tail.exact)
+        return self.exact_tail(k + 1).complement()
 
     def cutoff(self, delta: Rational) -> int:
         """The least t with P(z ≥ t) ≤ δ."""
@@ -118,7 +117,7 @@ class _CoinLaw(IntegerLaw):
         """P(z = k)."""
         heads = self._coin().heads
         if k == 0:
-            return Real(lambda: 1 - heads.expression(), None if heads.exact is None else 1 - heads.exact)
+            return heads.complement()
         return heads if k == 1 else Real.of(0)
 
     def exact_tail(self, k: int) -> Real:

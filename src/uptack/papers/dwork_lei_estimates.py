@@ -176,7 +176,7 @@ def TM(
         return account.close(Outcome.refusal(HOW, TOO_LARGE))
     ranked = order_of(x, [(lo + 1, lo + 1), (hi - 1, hi - 1)], ROW)
     mean = Fraction(ranked.total(lo + 1, hi - 1), N << SCALE)
-    value, noise = account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
+    value, noise = dwork_lei.noisy_mean(mean, bound, level, failure, account)
     return account.close(Outcome(value, HOW, noise))
 
 

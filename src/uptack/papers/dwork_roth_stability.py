@@ -81,9 +81,9 @@ def _value_and_distance(
         raise InvalidArgument("g", must, checks.describe(g))
     if g == "mode":
         rows = [_countable(row) for row in x]
-        return winner(rows).value, mode_distance(rows, SUBSTITUTE.kind)
+        return winner(rows).value, mode_distance(rows)
     data = np.sort(np.nan_to_num(column_field("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
-    return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data, SUBSTITUTE.kind)
+    return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data)
 
 
 def _steps(result: Any) -> int:

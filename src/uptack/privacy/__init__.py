@@ -2,9 +2,9 @@
 
 from uptack.privacy import loss
 from uptack.privacy.accounting import tight
-from uptack.privacy.calibration import gaussian_delta, gaussian_epsilon, gaussian_noise_multiplier, split
+from uptack.privacy.calibration import gaussian_delta, gaussian_epsilon, gaussian_noise_multiplier
 from uptack.privacy.concentrated_dp import Concentrated, concentrated_epsilon, concentrated_rho, zcdp
-from uptack.privacy.cost import calibrate, cost
+from uptack.privacy.cost import cost
 from uptack.privacy.fair_budget import fair_scale, fair_shares
 from uptack.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy, RandomPrivacy, total
 
@@ -15,7 +15,6 @@ __all__ = [
     "Concentrated",
     "Privacy",
     "RandomPrivacy",
-    "calibrate",
     "concentrated_epsilon",
     "concentrated_rho",
     "cost",
@@ -25,7 +24,6 @@ __all__ = [
     "gaussian_epsilon",
     "gaussian_noise_multiplier",
     "loss",
-    "split",
     "tight",
     "total",
     "zcdp",

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 from flint import arb
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real, ball, bisect, logarithm
+from uptack.exact import Rational, Real, ball, bisect, least, logarithm
 
 PRECISION = 40
 """Bits of precision of a search. Its result is on the safe side of the exact answer."""
@@ -23,8 +24,11 @@ PRECISION = 40
 LEAST_EXCESS = 1e-30
 """The excess of a price that is above the budget by less than floats can show."""
 
-PATIENCE = 4
-"""How often one end may stay in place before the search bisects."""
+HUGE = 1e6
+"""Larger excesses count as this much: secants are drawn through them."""
+
+SECANTS = 4
+"""Secants that are drawn before a search on the grid begins: two come within a step of a price that is a power."""
 
 
 def _normal_cdf(x: arb) -> arb:
@@ -83,17 +87,6 @@ def gaussian_epsilon(noise_multiplier: Rational, delta: Rational) -> Fraction:
     return _least(lambda eps: gaussian_delta(sigma, eps) <= bound, Fraction(1))
 
 
-def split(amount: Rational, *weights: Rational) -> tuple[Fraction, ...]:
-    """Shares of an amount in proportion to weights. They sum to it exactly.
-
-    >>> split(1, 1, 1, 1)
-    (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3))
-    """
-    parts = [checks.positive(f"weights[{i}]", w) for i, w in enumerate(weights)]
-    whole = checks.nonnegative("amount", amount)
-    return tuple(whole * part / sum(parts) for part in parts)
-
-
 def excess(price: Fraction, budget: Fraction) -> float:
     """ln(price/budget), with its exact sign: rounding must not make a price that is over the budget one that fits."""
     if price <= 0:
@@ -103,36 +96,31 @@ def excess(price: Fraction, budget: Fraction) -> float:
 
 
 def boundary(over: Callable[[Fraction], float], fits: Fraction, fails: Fraction, bits: int) -> Fraction:
-    """The number on a grid of 2^bits steps from `fits` towards `fails` that is the last with over(x) ≤ 0.
+    """The last number with over(x) ≤ 0, for a monotone function, on a grid of 2^bits steps from `fits` towards `fails`.
 
-    Bisection with `bits` steps would find the same number for a monotone function. Here the next point is interpolated
-    on a logarithmic scale, on which prices are nearly linear. An end that stays twice gets half its weight
-    ("Illinois"), and one that stays longer causes a bisection, since prices may jump. Ten bits take about three
-    evaluations, and forty about ten. If not even `fits` fits, it is returned.
-
-    `fails` is not on the grid and is not evaluated. Its excess is extrapolated with the slope so far, at first 1.
+    Prices are nearly linear on a logarithmic scale, so a few secants come close to the place; the search on the grid
+    begins there. If not even `fits` fits, it is returned. `fails` is not on the grid.
     """
-    step, low, high, stays = (fails - fits) / (1 << bits), 0, 1 << bits, 0
-    at_low = over(fits)
-    if at_low > 0:
+    count = 1 << bits
+    step, start = (fails - fits) / count, logarithm(fits)
+
+    @cache
+    def excess_at(place: int) -> float:
+        return min(max(over(fits + place * step), -HUGE), HUGE)
+
+    value = excess_at(0)
+    if value > 0:
         return fits
-    ends = [logarithm(fits), logarithm(fails)]
-    at_high, guessed, slope = at_low + abs(ends[1] - ends[0]), True, 1.0
-    while high - low > 1:
-        middle = high - 1 if at_high <= 0 else (low + high) // 2
-        if abs(stays) < PATIENCE and math.isfinite(at_high - at_low) and at_high > 0:
-            root = math.exp(ends[0] + (ends[1] - ends[0]) * (at_low / (at_low - at_high)))
-            middle = min(max(math.floor((Fraction(root) - fits) / step), low + 1), high - 1)
-        value, place = over(fits + middle * step), logarithm(fits + middle * step)
-        if value > 0:
-            high, at_high, at_low, stays = middle, value, at_low / (2 if stays > 0 else 1), max(stays, 0) + 1
-            ends[1], guessed = place, False
-        else:
-            if guessed and value > at_low:
-                slope = (value - at_low) / abs(place - ends[0])
-            at_high = value + slope * abs(ends[1] - place) if guessed else at_high / (2 if stays < 0 else 1)
-            low, at_low, stays, ends[0] = middle, value, min(stays, 0) - 1, place
-    return fits + low * step
+    place, distance, slope = 0, 0.0, 1.0
+    for _ in range(SECANTS):
+        guess = start + math.copysign(max(distance - value / slope, 0.0), step)
+        nearest = min(max(round((Fraction(math.exp(min(guess, 700.0))) - fits) / step), 0), count - 1)
+        if nearest == place:
+            break
+        before, place = (distance, value), nearest
+        distance, value = abs(logarithm(fits + place * step) - start), excess_at(place)
+        slope = max((value - before[1]) / (distance - before[0]), LEAST_EXCESS)
+    return fits + (least(lambda k: k >= count or (k > 0 and excess_at(k) > 0), place) - 1) * step
 
 
 def largest(over: Callable[[Fraction], float], exact: Fraction) -> Fraction:

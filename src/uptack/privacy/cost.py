@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import singledispatch
 
 from flint import arb
 
 from uptack import checks
-from uptack.errors import InvalidArgument, UnknownLoss
+from uptack.errors import UnknownLoss
 from uptack.exact import Real, ball
 from uptack.privacy import loss
-from uptack.privacy.calibration import excess, largest
+from uptack.privacy.calibration import excess
 from uptack.privacy.guarantee import LARGEST_EXPONENT, SUBSTITUTE, Adjacency, Privacy, total, total_of
 
 
@@ -172,27 +172,6 @@ def _(node: loss.Subsample, adjacency: Adjacency) -> Privacy:
         return (ball(rate) * ball(full.exact_epsilon).expm1()).log1p()
 
     return Privacy.implied(Real(amplified).bounds()[1], rate * full.exact_delta, adjacency)
-
-
-def calibrate(build: Callable[[Fraction], loss.Loss], budget: Privacy) -> Fraction:
-    """The largest ε for which `cost(build(ε))` is within the budget, rounded down by a factor of less than 1 + 2^-40.
-
-    The cost of `build(ε)` must increase with ε. If it is proportional to ε, the result is exact.
-
-    >>> from uptack.privacy.loss import Answer, Cascade, Test, Unit
-    >>> calibrate(lambda e: Cascade((Unit(Test(e, 1e-9), Answer(e)),) * 2), Privacy(1, 1e-6))
-    Fraction(1, 3)
-    """
-    budget = checks.instance("budget", budget, Privacy, "a Privacy")
-    checks.positive("budget.epsilon", budget.exact_epsilon)
-    unit = cost(build(Fraction(1)), budget.adjacency)
-    checks.positive("the cost of build(1)", unit.exact_epsilon)
-    guess = budget.exact_epsilon / unit.exact_epsilon
-    least = cost(build(guess / 2**40), budget.adjacency)
-    if not least <= budget:
-        fix = "Give the parts of build a smaller δ."
-        raise InvalidArgument("budget", f"at least what build takes at the smallest ε, {least}", budget, fix)
-    return largest(lambda e: over(cost(build(e), budget.adjacency), budget), guess)
 
 
 def over(price: Privacy, budget: Privacy) -> float:

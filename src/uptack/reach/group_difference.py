@@ -40,12 +40,15 @@ class Difference(IntervalByInterval):
         self, a: Data, b: Data, ranks: tuple[int, int], steps: int, rows_per_person: int = 1, together: bool = False
     ) -> None:
         self._g, self._together = rows_per_person, together
-        moves = np.arange(steps * rows_per_person + 1)
-        ends = []
-        for data, rank in ((a, ranks[0]), (b, ranks[1])):
-            order = as_column("x", data, MEASURED).order([(rank - int(moves[-1]), rank + int(moves[-1]))])
-            ends.append((order.at(rank - moves), order.at(rank + moves)))
-        (self._a_low, self._a_high), (self._b_low, self._b_high) = ends
+        most = steps * rows_per_person
+        around = [[(rank - most, rank + most)] for rank in ranks]
+        if a is b:
+            orders = [as_column("x", a, MEASURED).order(around[0] + around[1])] * 2
+        else:
+            orders = [as_column("x", data, MEASURED).order(near) for data, near in zip((a, b), around, strict=True)]
+        moves = np.arange(most + 1)
+        self._a_low, self._b_low = (order.at(rank - moves) for order, rank in zip(orders, ranks, strict=True))
+        self._a_high, self._b_high = (order.at(rank + moves) for order, rank in zip(orders, ranks, strict=True))
 
     @property
     def value(self) -> float:

@@ -5,44 +5,28 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from uptack.reach.group_difference import Data, Difference
 from uptack.reach.protocol import Floats, IntervalByInterval, Reach
 from uptack.table.protocol import Column
 from uptack.table.reads import MEASURED, as_column
 from uptack.table.unit import Integers, U
 
 
-class InterquantileRange(IntervalByInterval):
-    """T = x(b) - x(a) for public ranks a ≤ b.
+class InterquantileRange(Difference):
+    """T = x(b) - x(a) for public ranks a ≤ b: a difference of two order statistics of one column, floored at 0.
 
-    **Reach.** With m = gk rows of k people, i of them pushing the lower end and m - i the upper one:
-    [min over i of x(b - (m-i)) - x(a + i), floored at 0; max over i of x(b + (m-i)) - x(a - i)]. A person may push both
-    ends, so the rows are split freely. It is exact for replaced rows. A difference of floats is rounded correctly,
-    which keeps order, so the axioms hold for the floats.
+    **Reach.** That of a difference, where of m = gk rows of k people i push the lower end and m - i the upper one. A
+    person may push both ends, so the rows are split freely. It is exact for replaced rows.
     """
 
-    def __init__(
-        self, x: Column | NDArray[np.generic], ranks: tuple[int, int], steps: int, rows_per_person: int = 1
-    ) -> None:
-        most = steps * rows_per_person
-        data = as_column("x", x, MEASURED).order([(rank - most, rank + most) for rank in ranks])
-        moves = np.arange(most + 1)
-        self._low_out, self._low_in = data.at(ranks[0] - moves), data.at(ranks[0] + moves)
-        self._high_in, self._high_out = data.at(ranks[1] - moves), data.at(ranks[1] + moves)
-        self._g = rows_per_person
-        self._inside = bool(np.isfinite([self._low_out[-1], self._high_out[-1]]).all())
-        self.value = self.interval(0)[0]
+    def __init__(self, x: Data, ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> None:
+        super().__init__(x, x, ranks[::-1], steps, rows_per_person)
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""
-        m = self._g * k
-        i, rest = slice(0, m + 1), slice(m, None, -1)
-        with np.errstate(invalid="ignore", over="ignore"):
-            widest, narrowest = self._high_out[rest] - self._low_out[i], self._high_in[rest] - self._low_in[i]
-        if not self._inside:  # inf - inf, where both ends have left the table on one side
-            widest, narrowest = np.where(np.isnan(widest), np.inf, widest), np.where(np.isnan(narrowest), 0, narrowest)
-        return max(float(narrowest.min()), 0.0), float(widest.max())
+        low, high = super().interval(k)
+        return max(low, 0.0), high
 
 
 class _Inverse(NamedTuple):

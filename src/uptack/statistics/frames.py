@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, WeightedDraw
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, WeightedCandidates
 from uptack.reach.protocol import Floats
 from uptack.release import Advice
 from uptack.statistics.column_options import Question, least_n
@@ -299,13 +299,13 @@ def draw_frame(
     tails: Tails, n: int, plan: FramePlan, power: int, anchor: Question, rest: Question
 ) -> ColumnFrame | None:
     """The anchor and then the sides; None for ⊥. What is spent is written down."""
-    cell = anchor.account.draw(WeightedDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
+    cell = anchor.account.draw(InverseDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
     if cell is None or cell[1] == EXPONENTS[0]:
         return None
     (i, j), width = cell, math.ldexp(1.0, cell[1])
     middle = float(Fraction(i + 1) * Fraction(2) ** j)
     listed = sides(tails, middle, width, plan.left_out, power)
-    pair = rest.account.draw(WeightedDraw.of(rest.epsilon, rest.rows), listed)
+    pair = rest.account.draw(InverseDraw.of(rest.epsilon, rest.rows), listed)
     assert pair is not None, "all pairs are listed"
     far = _side_weights(power)[0]
     return ColumnFrame(middle, width, float(far[pair[0]]) * width, float(far[pair[1]]) * width)

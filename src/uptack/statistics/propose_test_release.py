@@ -152,5 +152,5 @@ def _trimmed_mean_by_grids(
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
-    value, noise = question.account.draw(dwork_lei.NoisyMean.of(bound, level, failure), mean)
+    value, noise = dwork_lei.noisy_mean(mean, bound, level, failure, question.account)
     return Outcome(value, GRIDS, noise)

@@ -216,6 +216,19 @@ def test_columns_are_left_out_by_options_schema_or_name(tmp_path):
         names(skip=["nott"])
 
 
+def test_sections_are_about_the_columns_of_the_report():
+    rng = np.random.default_rng(5)
+    rows = {"__index_level_0__": np.arange(6000), **{name: rng.normal(size=6000) for name in ("x", "y", "z")}}
+    options = {"epsilon": 20, "correlations": True, "target": "y", "entropy": ut.SeededEntropy(1)}
+    made = ut.report(rows, skip=["z"], **options)
+    assert made.sections["correlations"].columns == ("x", "y")
+    assert made.sections["regression"].columns == ("y", "x")
+    assert ut.report(rows, columns=["y", "z"], **options).sections["regression"].columns == ("y", "z")
+    session = ut.open(rows)
+    assert session.numeric == ("x", "y", "z")  # what session.regression("y") and session.scatter() use
+    assert session["__index_level_0__"].median(epsilon=1)
+
+
 def test_many_columns_of_0_and_1_have_shares():
     rng = np.random.default_rng(2)
     table = {f"x{i}": (rng.random(1200) < 0.3).astype(int) for i in range(27)}

@@ -140,7 +140,7 @@ def divide(
         if name not in declared:
             raise TypeError(f"a report has no option {name!r}")
     wanted = [(one, options[name]) for name, one in declared.items() if options.get(name) not in (None, False)]
-    sections = tuple(plan_section(session, one, value, whole * one.share) for one, value in wanted)
+    sections = tuple(plan_section(session, one, names, value, whole * one.share) for one, value in wanted)
     left = Privacy(whole - sum(section.cost.exact_epsilon for section in sections), slack, session.adjacency)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
     losses, price = DrawLosses(session), Privacy(0, 0, session.adjacency)
@@ -159,11 +159,6 @@ def divide(
     return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows, by_name)
 
 
-ROW_NUMBERS = ("id", "column_1", "unnamed: 0", "rownames", "row.names", "row_names", "rowid", "row_id")
-"""Names of ids and row numbers, in lower case. A first column without a name, as R and pandas write row names, is
-called column_1."""
-
-
 def report_columns(
     session: Session, columns: Sequence[str] | None, skip: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -177,11 +172,10 @@ def report_columns(
         column_name(name, kinds)
     if columns is not None:
         return tuple(name for name in wanted if name not in unwanted), ()
-    stated = {name: column.skip for name, column in described.items() if column.skip is not None}
-    stated |= dict.fromkeys(unwanted, True)
-    by_name = tuple(name for name in kinds if name not in stated and name.strip().lower() in ROW_NUMBERS)
+    omitted = {*unwanted, *(name for name, column in described.items() if column.skip)}
+    by_name = tuple(name for name in session.row_numbers if name not in omitted)
     by_name = by_name if len(by_name) < len(kinds) else ()
-    return tuple(name for name in kinds if not stated.get(name) and name not in by_name), by_name
+    return tuple(name for name in kinds if name not in omitted and name not in by_name), by_name
 
 
 def _parts(

@@ -33,9 +33,10 @@ from uptack.release import NoReply
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, expected_error
 from uptack.session.requests import Made, Request, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
-from uptack.table.names import column_name, refuse_ids
+from uptack.table.names import ROW_NUMBERS, column_name, refuse_ids
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
+from uptack.table.values.kinds import NUMBERS
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -362,13 +363,15 @@ class Session:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The names of the columns of numbers."""
-        return tuple(name for name, kind in self.source.kinds.items() if kind in ("integer", "number"))
+        """The names of the columns of numbers, without ids and row numbers."""
+        kinds, omitted = self.source.kinds, self.row_numbers
+        return tuple(name for name, kind in kinds.items() if kind in NUMBERS and name not in omitted)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The names of the columns of texts."""
-        return tuple(name for name, kind in self.source.kinds.items() if kind == "text")
+    def row_numbers(self) -> tuple[str, ...]:
+        """The columns that are ids or row numbers by their names, unless the schema says skip = false."""
+        named = [name for name in self.source.kinds if name.strip().lower() in ROW_NUMBERS]
+        return tuple(name for name in named if self.schema.column(name).skip is not False)
 
     @property
     def private(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,14 +16,15 @@ from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.session import Request, Session
+from uptack.table.values.kinds import NUMBERS
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
 
 
-def ask(session: Session, wanted: bool, epsilon: Fraction) -> list[Request]:
+def ask(session: Session, columns: Sequence[str], wanted: bool, epsilon: Fraction) -> list[Request]:
     """The correlations of all columns of numbers; of people those of their means."""
-    names = session.numeric
+    names = [name for name in columns if session.source.kinds[name] in NUMBERS]
     if len(names) < 2:
         raise InvalidArgument("correlations", "left out unless there are two numeric columns", "fewer")
     each = {"per_person": "mean"} if session.adjacency.person else {}

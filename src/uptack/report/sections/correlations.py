@@ -36,11 +36,15 @@ def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
     names, values, ends = answer.value.names, answer.value.values, answer.figure.interval
     pairs = sorted(itertools.combinations(range(len(names)), 2), key=lambda pair: -abs(float(values[pair])))
     rows = [
-        [name_text(names[i]), name_text(names[j]), f"{values[i, j]:.2f}"]
-        + ([] if ends is None else [f"{ends[0][i][j]:.2f} to {ends[1][i][j]:.2f}"])
+        [name_text(names[i]), name_text(names[j]), _two_digits(values[i, j])]
+        + ([] if ends is None else [f"{_two_digits(ends[0][i][j])} to {_two_digits(ends[1][i][j])}"])
         for i, j in pairs
     ]
     return SectionTable(["column", "column", "correlation", *([] if ends is None else ["95% interval"])], rows, left=2)
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2f}".replace("-0.00", "0.00")
 
 
 def records(answer: SectionAnswer) -> list[Record]:
@@ -92,8 +96,8 @@ def heat_map(answer: SectionAnswer, profile: Profile) -> HeatMap | None:
         if i == j:
             return HeatCell("", "", "same")
         sign = "plus" if low[i, j] > 0 else "minus" if high[i, j] < 0 else ""
-        text = f"{values[i, j]:.2f}".replace("-0.00", "0.00")
-        return HeatCell(text, f"{low[i, j]:.2f} to {high[i, j]:.2f}", sign, round(60 * float(values[i, j]) ** 2, 1))
+        between = f"{_two_digits(low[i, j])} to {_two_digits(high[i, j])}"
+        return HeatCell(_two_digits(values[i, j]), between, sign, round(60 * float(values[i, j]) ** 2, 1))
 
     rows = [[cell(i, j) for j in range(len(names))] for i in range(len(names))]
     errors = [max(high[i, j] - values[i, j], values[i, j] - low[i, j]) for i in range(len(names)) for j in range(i)]

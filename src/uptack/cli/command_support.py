@@ -133,8 +133,8 @@ file_options = stack_decorators(
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
                  help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
                       "datetime-utc, duration, or with how cells are written: boolean:ja/nein, number:€, "
-                      "date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are inferred from the "
-                      "rows, and printed."),
+                      "number:1.234,5, date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are "
+                      "inferred from the rows, and printed."),
     click.option("--delimiter", help="The character between cells of a CSV file, if its header does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file has a header. If not: --type for all columns, in order."),

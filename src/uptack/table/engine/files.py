@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import glob
 import os
 import re
@@ -29,6 +30,8 @@ T = TypeVar("T")
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
+    ".txt": "csv",
+    ".dat": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -91,8 +94,7 @@ def open_file(path: str | os.PathLike[str], options: FileOptions) -> Any:
     if options.threads is not None:
         settings["threads"] = checks.integer("threads", options.threads, least=1)
     if not form:
-        fix = "Rename a text file of cells to .csv or .tsv." if name.endswith((".txt", ".dat")) else ""
-        raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name), fix)
+        raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name))
     for option, value in ({**options.given(), "table": wanted} if wanted is not None else options.given()).items():
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
@@ -260,8 +262,10 @@ def local_files(name: str, form: str) -> list[str]:
 def _missing(name: str) -> InvalidArgument:
     """An error about a file that does not exist, with the file of the same folder that may be meant."""
     place = Path(name)
-    beside = [one.name for one in place.parent.iterdir()] if place.parent.is_dir() else []
-    return InvalidArgument("data", "a file that exists", repr(name), checks.did_you_mean(place.name, beside))
+    beside = {one.stem: one.name for one in place.parent.iterdir()} if place.parent.is_dir() else {}
+    near = difflib.get_close_matches(place.stem, beside, n=1)
+    fix = f"Did you mean {beside[near[0]]!r}?" if near else ""
+    return InvalidArgument("data", "a file that exists", repr(name), fix)
 
 
 def _matches(name: str, form: str) -> list[str]:

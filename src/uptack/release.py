@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 
@@ -152,6 +152,9 @@ class Release(Tabular, Generic[T]):
     def __getitem__(self, key: Any) -> Any:
         """An entry of the value: of several quantiles by its place, of counts or groups by its name."""
         return self.value[key]  # type: ignore[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)  # type: ignore[call-overload,no-any-return]
 
     def __float__(self) -> float:
         return float(self.value)  # type: ignore[arg-type]

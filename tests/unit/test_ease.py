@@ -476,6 +476,23 @@ def test_a_file_that_is_not_there_is_looked_for_by_its_name(tmp_path):
     assert ut.open(tmp_path / "rows.txt").inferred == {"age": "integer", "n": "integer"}
 
 
+def test_a_session_has_one_column_at_a_time(session):
+    for names in (["age", "cost"], ("age", "cost")):
+        with pytest.raises(ut.InvalidArgument, match=r"the name of one column.*session\.scatter"):
+            session[names]
+
+
+def test_a_ledger_for_rows_says_how_to_make_one_for_people(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("id,x\n" + "".join(f"{i // 3},{i}\n" for i in range(900)))
+    for person in ([], ["--person", "id"]):
+        book = str(tmp_path / f"{len(person)}.db")
+        assert main(["ledger", "create", book, "--epsilon", "1", *person]) == 0
+    assert main(["median", str(path), "x", "-e", "1", "--person", "id", "--ledger", str(tmp_path / "0.db")]) == 2
+    assert "`uptack ledger create PLACE --person id`" in capsys.readouterr().err
+    assert main(["median", str(path), "x", "-e", "1", "--person", "id", "--ledger", str(tmp_path / "2.db")]) == 0
+
+
 def test_an_answer_is_read_as_its_value():
     x = np.arange(1001)
     options = {"epsilon": 1, "entropy": ut.SeededEntropy(1)}
@@ -484,6 +501,7 @@ def test_an_answer_is_read_as_its_value():
     assert f"{median}" == str(median)
     assert float(median) == median.value
     assert deciles[1] == deciles.value[1]
+    assert list(deciles) == deciles.value.tolist()
     assert ut.histogram(x % 2, keys=[0, 1], **options)[1] > 0
     nothing = ut.median(x[:20], **options)
     assert f"{nothing:.1f}" == "⊥"

@@ -493,6 +493,22 @@ def test_a_ledger_for_rows_says_how_to_make_one_for_people(tmp_path, capsys):
     assert main(["median", str(path), "x", "-e", "1", "--person", "id", "--ledger", str(tmp_path / "2.db")]) == 0
 
 
+def test_init_takes_the_ids_of_people_and_says_which_columns_repeat(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("code,x\n" + "".join(f"{i // 3},{i % 7}\n" for i in range(900)))
+    assert main(["init", str(path), "--yes"]) == 0
+    assert "code: 300 values in 900 rows, at most 3 rows per value" in capsys.readouterr().out
+    for made in tmp_path.glob("rows.csv.*"):
+        made.unlink()
+    assert main(["init", str(path), "--yes", "--person", "code"]) == 0
+    assert ut.open(path).adjacency.person == ("code",)
+    assert main(["count", str(path), "-e", "1"]) == 0  # from the ledger of people that it made
+    (tmp_path / "rows.csv.uptack.toml").unlink()
+    capsys.readouterr()
+    assert main(["init", str(path), "--yes", "--person", "cod"]) == 2
+    assert "Did you mean 'code'" in capsys.readouterr().err
+
+
 def test_an_answer_is_read_as_its_value():
     x = np.arange(1001)
     options = {"epsilon": 1, "entropy": ut.SeededEntropy(1)}

@@ -196,7 +196,12 @@ ASKED = {
 
 
 @click.command(
-    epilog="\b\nExamples:\n  uptack init patients.csv\n  uptack init patients.csv --yes --epsilon 3\n  uptack init visits.csv --person patient_id"
+    epilog="""\b
+Examples:
+  uptack init patients.csv
+  uptack init patients.csv --yes --epsilon 3
+  uptack init visits.csv --person patient_id
+"""
 )
 @click.argument("path", metavar="TABLE")
 @click.option("--yes", "-y", is_flag=True, help="Ask no questions: accept what is proposed.")

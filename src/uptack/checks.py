@@ -286,7 +286,8 @@ def describe(value: object) -> str:
     if isinstance(value, int | Fraction) and max(abs(value.numerator), value.denominator) > 10**100:
         return f"a very long {type(value).__name__}"
     if isinstance(value, Fraction):
-        return str(value)
+        short = float(value)
+        return repr(short) if Fraction(str(short)) == value else str(value)
     if isinstance(value, str) and len(value) > 80:
         return repr(value[:60]) + "..."
     if isinstance(value, str | float | int | complex | np.generic) or value is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
 
@@ -144,6 +144,20 @@ class Release(Tabular, Generic[T]):
         """The value. (On ⊥ the same call raises `NoReplyError`.)"""
         return self.value
 
+    def __getitem__(self, key: Any) -> Any:
+        """An entry of the value: of several quantiles by its place, of counts or groups by its name."""
+        return self.value[key]  # type: ignore[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.value)  # type: ignore[call-overload,no-any-return]
+
+    def __float__(self) -> float:
+        return float(self.value)  # type: ignore[arg-type]
+
+    def __format__(self, form: str) -> str:
+        """The value in this form, as in f"{answer:.1f}"; "" is the whole answer, as it prints."""
+        return format(self.value, form) if form else str(self)
+
     def interval(self, confidence: Rational = 0.95) -> tuple[Any, Any]:
         """An interval for the value without noise, at this confidence. It accounts for the privacy noise only.
 
@@ -263,11 +277,12 @@ class Release(Tabular, Generic[T]):
             return None, percent
 
     def __repr__(self) -> str:
-        if _entries(self.value) > LONG:
+        grid = hasattr(self.value, "grid")  # counts by pairs, which are a table of their own
+        if _entries(self.value) > LONG and not grid:
             return f"Release: {self.table().text()}"
-        if "\n" in (shown := repr(self.value)):  # a table
-            stamps = [] if self.private else [STAMP]
-            return "\n".join([f"Release: {lines(self.mechanism)}", shown, str(self.privacy), *stamps])
+        if grid:
+            below = [str(self.privacy), *self.notes, *([] if self.private else [STAMP])]
+            return "\n".join([f"Release: {lines(self.mechanism)}", repr(self.value), *below])
         stamp = "" if self.private else ", NOT PRIVATE: seeded randomness"
         return lines(f"Release({_python(self.value)!r}, {self.mechanism}, {self.privacy}{stamp})")
 
@@ -369,6 +384,16 @@ class NoReply(Tabular):
     def unwrap(self) -> NoReturn:
         """Raises `NoReplyError`: there is no value."""
         raise NoReplyError(self)
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        raise NoReplyError(self)
+
+    def __float__(self) -> NoReturn:
+        raise NoReplyError(self)
+
+    def __format__(self, form: str) -> str:
+        """ "⊥" in any form of a number; "" is the whole answer, as it prints."""
+        return "⊥" if form else str(self)
 
     def interval(self, confidence: Rational = 0.95) -> NoReturn:
         """Raises `NoReplyError`: there is no value to put an interval around."""

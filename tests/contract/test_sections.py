@@ -95,7 +95,7 @@ def test_an_option_that_no_section_has_is_an_error():
         profile(session(), 6, 1e-6, colour=True)
 
 
-def one_median(session, wanted, epsilon):
+def one_median(session, columns, wanted, epsilon):
     return [ut.Request("median", "y", epsilon=epsilon * wanted)]
 
 

@@ -134,6 +134,15 @@ DAY = datetime.date(2024, 5, 1)
         ("number:€", "1,50 $", None),
         ("number:%", "45,5 %", 45.5),
         ("integer:%", "45%", 45),
+        ("number:1.234,5", "1.234,5", 1234.5),
+        ("number:1.234,5", "0,25", 0.25),
+        ("number:1.234,5", "12.34", None),
+        ("number:1 234,5", "1 234,5", 1234.5),
+        ("number:1,234.5", "1,234.5", 1234.5),
+        ("number:1,234.5", "0,250", None),
+        ("integer:1,234.5", "-1,234,567", -1234567),
+        ("number:$1,234.5", "$1,234.50", 1234.5),
+        ("number:1.234,5 €", "1.234,50 €", 1234.5),
         ("integer", "62,0", 62),
         ("integer", "62,000", 62),
         ("integer", "62,5", None),
@@ -157,7 +166,7 @@ def test_how_cells_of_a_kind_are_written(kind, cell, value):
         "date:%Y %y %m %d",
         "datetime:%d.%m.%Y", "datetime:%d.%m.%Y %I:%M", "datetime:%d.%m.%Y %H:%M.%f", "duration:%M:%H", "duration:%f",
         "duration:h:mm", "number:", "number:1", "number:-", "number:a very long unit", "text:x", "boolean:a",
-        "integer: ",
+        "integer: ", "number:1.234", "number:1.234,5 1", "number:1,234.5,",
     ],
 )  # fmt: skip
 def test_kinds_that_say_too_little_or_too_much_are_refused(tmp_path, kind):
@@ -183,6 +192,55 @@ def test_formats_and_units_are_inferred_if_only_one_fits(tmp_path, capsys):
     assert seen == kinds
     assert main(["median", str(path), "german", "-e", "1"]) == 0
     assert "--type german=date:%d.%m.%Y" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (("0,5", "1234,5"), "number:1.234,5"),
+        (("0,179", "0,520"), "number:1.234,5"),
+        (("1.234,5", "0,5"), "number:1.234,5"),
+        (("1 234,5", "0,5"), "number:1 234,5"),
+        (("1,234,567", "12"), "integer:1,234.5"),
+        (("1,234.5", "12"), "number:1,234.5"),
+        (("$1,234.50", "$12"), "number:1,234.5 $"),
+        (("1.234,50 €", "12 €"), "number:1.234,5 €"),
+        (("1,234", "12"), "text"),  # 1234 or 1.234
+        (("1,234", "0,5", "1,234,567"), "text"),
+    ],
+)
+def test_decimal_commas_are_inferred_where_only_one_reading_fits(tmp_path, capsys, values, kind):
+    path = tmp_path / "rows.csv"
+    path.write_text("x;n\n" + "".join(f"{values[i % len(values)]};{i}\n" for i in range(300)))
+    session = ut.open(path)
+    assert session.inferred == guess_types(path) == {"x": kind, "n": "integer"}
+    assert main(["describe", str(path)]) == 0
+    hint = capsys.readouterr().err
+    advice = (
+        "--type x=integer:1,234.5 if a comma separates thousands, --type x=number:1.234,5 if it is the decimal sign"
+    )
+    assert (advice in hint) == (values == ("1,234", "12"))
+    if kind == "text":
+        return
+    readings = {
+        "0,5": 0.5,
+        "1234,5": 1234.5,
+        "0,179": 0.179,
+        "1.234,5": 1234.5,
+        "1 234,5": 1234.5,
+        "1,234,567": 1234567,
+    }
+    assert {readings[v] for v in values if v in readings} <= set(categories(session.source, "x"))
+    seen = inspect_file(str(path), FileOptions())
+    assert seen.columns[0].kind != "text"
+
+
+def test_words_among_decimal_commas_are_pointed_out_and_the_hint_helps(tmp_path, capsys):
+    path = written(tmp_path, "rate;n", "0,{j};{i}")
+    path.write_text(path.read_text().replace("0,3;", "k. A.;"))
+    assert main(["describe", str(path)]) == 0
+    assert "--na 'rate=k. A.'" in capsys.readouterr().err
+    assert ut.open(path, na={"rate": ["k. A."]}).inferred["rate"] == "number:1.234,5"
 
 
 def test_a_ledger_keeps_inferred_formats(tmp_path):

@@ -469,8 +469,97 @@ def test_a_file_that_is_not_there_is_looked_for_by_its_name(tmp_path):
     (tmp_path / "patients.csv").write_text("age\n3\n")
     with pytest.raises(ut.InvalidArgument, match=r"Did you mean 'patients\.csv'"):
         ut.open(tmp_path / "patient.csv")
-    with pytest.raises(ut.InvalidArgument, match="Rename a text file of cells"):
-        ut.open(tmp_path / "patients.txt")
+    with pytest.raises(ut.InvalidArgument) as error:
+        ut.open(tmp_path / "rows.csv")  # of which only the ending is alike
+    assert "Did you mean" not in str(error.value)
+    (tmp_path / "rows.txt").write_text("age\tn\n3\t1\n")
+    assert ut.open(tmp_path / "rows.txt").inferred == {"age": "integer", "n": "integer"}
+
+
+def test_a_session_has_one_column_at_a_time(session):
+    for names in (["age", "cost"], ("age", "cost")):
+        with pytest.raises(ut.InvalidArgument, match=r"the name of one column.*session\.scatter"):
+            session[names]
+
+
+def test_a_ledger_for_rows_says_how_to_make_one_for_people(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("id,x\n" + "".join(f"{i // 3},{i}\n" for i in range(900)))
+    for person in ([], ["--person", "id"]):
+        book = str(tmp_path / f"{len(person)}.db")
+        assert main(["ledger", "create", book, "--epsilon", "1", *person]) == 0
+    assert main(["median", str(path), "x", "-e", "1", "--person", "id", "--ledger", str(tmp_path / "0.db")]) == 2
+    assert "`uptack ledger create PLACE --person id`" in capsys.readouterr().err
+    assert main(["median", str(path), "x", "-e", "1", "--person", "id", "--ledger", str(tmp_path / "2.db")]) == 0
+
+
+def test_init_takes_the_ids_of_people_and_says_which_columns_repeat(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("code,x\n" + "".join(f"{i // 3},{i % 7}\n" for i in range(900)))
+    assert main(["init", str(path), "--yes"]) == 0
+    assert "code: 300 values in 900 rows, at most 3 rows per value" in capsys.readouterr().out
+    for made in tmp_path.glob("rows.csv.*"):
+        made.unlink()
+    assert main(["init", str(path), "--yes", "--person", "code"]) == 0
+    assert ut.open(path).adjacency.person == ("code",)
+    assert main(["count", str(path), "-e", "1"]) == 0  # from the ledger of people that it made
+    (tmp_path / "rows.csv.uptack.toml").unlink()
+    capsys.readouterr()
+    assert main(["init", str(path), "--yes", "--person", "cod"]) == 2
+    assert "Did you mean 'code'" in capsys.readouterr().err
+
+
+def test_an_answer_is_read_as_its_value():
+    x = np.arange(1001)
+    options = {"epsilon": 1, "entropy": ut.SeededEntropy(1)}
+    median, deciles = ut.median(x, **options), ut.quantile(x, [0.1, 0.5], **options)
+    assert f"{median:.1f}" == f"{median.value:.1f}"
+    assert f"{median}" == str(median)
+    assert float(median) == median.value
+    assert deciles[1] == deciles.value[1]
+    assert list(deciles) == deciles.value.tolist()
+    assert ut.histogram(x % 2, keys=[0, 1], **options)[1] > 0
+    nothing = ut.median(x[:20], **options)
+    assert f"{nothing:.1f}" == "⊥"
+    for read in (float, lambda answer: answer[0]):
+        with pytest.raises(ut.NoReplyError):
+            read(nothing)
+    with pytest.raises(TypeError):
+        float(deciles)
+
+
+def test_a_two_way_table_of_any_size_is_shown_as_one():
+    rows = {"a": np.arange(4000) % 5, "b": np.arange(4000) // 5 % 3}
+    table = ut.open(rows, entropy=ut.SeededEntropy(1)).crosstab("a", "b", epsilon=1, delta=1e-6)
+    lines = repr(table).splitlines()
+    assert lines[1].split() == ["0", "1", "2"]
+    assert [line.split()[0] for line in lines[2:7]] == ["0", "1", "2", "3", "4"]
+    assert "not listed" in repr(table)
+
+
+def test_following_the_advice_of_a_mean_that_is_mostly_zero():
+    visits = np.where(np.random.default_rng(1).random(4000) < 0.06, 3, 0)
+    reply = ut.mean(visits, epsilon=1, entropy=ut.SeededEntropy(1))
+    assert "a proportion with above=0" in reply.reason
+    share = ut.proportion(visits, above=0, epsilon=1, entropy=ut.SeededEntropy(1))
+    low, high = share.interval()
+    assert low < 0.06 < high
+
+
+def test_the_command_line_says_what_an_answer_lacks(tmp_path, capsys):
+    path = tmp_path / "rows.csv"
+    path.write_text("x,name\n" + "".join(f"{i % 50},{i}\n" for i in range(900)))
+    assert main(["median", str(path), "x", "-e", "1", "--by", "name", "--delta", "1e-6"]) == 0
+    assert "nothing is frequent enough to be listed" in capsys.readouterr().out
+    assert main(["quantile", str(path), "x", "0.25", "0.75", "-e", "1", "--interval", "0.95"]) == 2
+    assert "got 0.95" in capsys.readouterr().err
+    assert main(["ledger", "create", str(tmp_path / "b.db"), "--epsilon", "0.1"]) == 0
+    assert main(["median", str(path), "x", "-e", "1", "--ledger", str(tmp_path / "b.db")]) == 2
+    assert "what is left of the budget: ε = 0.1" in capsys.readouterr().err
+    tail = np.exp(np.abs(np.random.default_rng(1).standard_t(1, 3000)).clip(0, 200))
+    path.write_text("x\n" + "".join(f"{v}\n" for v in tail))
+    assert main(["sum", str(path), "x", "-e", "1"]) in (0, 3)
+    assert " inf" not in capsys.readouterr().out
 
 
 def test_margins_take_the_values_of_all_columns_at_once():

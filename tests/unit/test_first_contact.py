@@ -14,7 +14,7 @@ RNG = np.random.default_rng(5)
 N = 6000
 FRAME = pd.DataFrame({"age": RNG.normal(50, 10, N), "ill": RNG.random(N) < 0.3, "my dose": RNG.gamma(3, 2, N)})
 COST = 10 + 2 * FRAME.age + 5 * FRAME.ill - 3 * FRAME["my dose"] + RNG.normal(size=N)
-WARD = np.where(RNG.random(N) < 0.5, "north", "south")
+WARD = pd.array(np.where(RNG.random(N) < 0.5, "north", "south"), dtype="string")
 NAMES = ("intercept", "age", "ill", "my dose")
 
 
@@ -130,8 +130,20 @@ def test_a_formula_that_is_refused_says_what_to_write(formula):
         fit(frame, None, formula=formula)
 
 
+def test_a_column_of_python_objects_is_pointed_out():
+    """As pandas 2 reads texts from a file. Their type is not declared, so a bare name means numbers."""
+    frame = FRAME.assign(cost=COST, ward=np.array(WARD, object))
+    with pytest.raises(ut.InvalidArgument, match=r"texts in columns of Python objects: write C\(name\)"):
+        fit("cost ~ age + ward", frame)
+    assert "ward[south]" in fit("cost ~ age + C(ward)", frame, delta=1e-6).labels
+    refused = ut.open(frame, entropy=ut.SeededEntropy(1)).linear_regression("cost ~ age + ward", epsilon=3)
+    assert "ward has no declared type" in refused.reason
+    assert "C(ward)" in refused.reason
+
+
 def test_sessions_take_names_in_a_list_or_one_by_one():
-    frame = FRAME.assign(cost=COST, ward=np.where(RNG.random(N) < 1 / (1 + np.exp(50 - FRAME.age)), "south", "north"))
+    ward = np.where(RNG.random(N) < 1 / (1 + np.exp(50 - FRAME.age)), "south", "north")
+    frame = FRAME.assign(cost=COST, ward=pd.array(ward, dtype="string"))
 
     def asked(name, *columns, **told):
         return getattr(ut.open(frame, entropy=ut.SeededEntropy(1)), name)(*columns, epsilon=5, **told)

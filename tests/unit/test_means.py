@@ -1,7 +1,8 @@
-"""Means, sums, variances and proportions: what they say, and what they can't stand behind."""
+"""Means, sums, variances and proportions: what they say, and where they are not reliable."""
 
 import itertools
 import math
+import re
 from fractions import Fraction
 from functools import partial
 
@@ -346,3 +347,11 @@ def test_an_infinite_interval_is_explained_and_a_refusal_names_an_epsilon():
     assert not few
     assert few.privacy.epsilon == 0
     assert ut.mean(np.arange(50.0), epsilon=few.advice.epsilon, **seeded()).privacy.epsilon > 0  # rows are read now
+
+
+def test_the_note_on_clipped_values_counts_what_is_protected():
+    person = np.arange(3000).repeat(2)
+    values = np.random.default_rng(1).normal(50, 9, 6000)
+    for options, unit in (({}, "rows"), ({"person": person}, "people")):
+        made = ut.mean(values, epsilon=1, entropy=ut.SeededEntropy(1), **options)
+        assert re.search(rf"about \d+ {unit} at each end", made.notes[0])

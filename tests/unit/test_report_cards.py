@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.report import number_card
-from uptack.report.category_card import Bar, remainder, shares
+from uptack.report.category_card import Bar, ordered_bars, remainder, shares
 from uptack.report.column import Figure, Part
 from uptack.report.number_card import NUMBERS
 from uptack.report.section import SectionAnswer
@@ -214,6 +214,67 @@ def test_columns_are_left_out_by_options_schema_or_name(tmp_path):
     assert names() == ["age", "note", "ID"]
     with pytest.raises(ut.InvalidArgument, match="note"):
         names(skip=["nott"])
+
+
+def test_sections_are_about_the_columns_of_the_report():
+    rng = np.random.default_rng(5)
+    rows = {"__index_level_0__": np.arange(6000), **{name: rng.normal(size=6000) for name in ("x", "y", "z")}}
+    options = {"epsilon": 20, "correlations": True, "target": "y", "entropy": ut.SeededEntropy(1)}
+    made = ut.report(rows, skip=["z"], **options)
+    assert made.sections["correlations"].columns == ("x", "y")
+    assert made.sections["regression"].columns == ("y", "x")
+    assert ut.report(rows, columns=["y", "z"], **options).sections["regression"].columns == ("y", "z")
+    session = ut.open(rows)
+    assert session.numeric == ("x", "y", "z")  # what session.regression("y") and session.scatter() use
+    assert session["__index_level_0__"].median(epsilon=1)
+
+
+def test_a_report_gives_columns_by_their_names():
+    made = ut.report({"age": RNG.normal(50, 9, 3000), "n": np.arange(3000) % 4}, epsilon=4, entropy=ut.SeededEntropy(1))
+    assert made["age"] is made.columns[0]
+    assert len(repr(made["age"])) < 2000
+    assert "median" in repr(made["age"])
+    with pytest.raises(ut.InvalidArgument, match="Did you mean 'age'"):
+        made["agee"]
+
+
+def test_quartiles_without_an_interval_have_the_digits_of_the_median():
+    made = ut.report({"x": RNG.normal(50, 9, 3000)}, epsilon=1, entropy=ut.SeededEntropy(1))
+    assert made["x"]["median"].interval is not None
+    assert made["x"]["lower quartile"].interval is None
+    row = next(line for line in str(made).splitlines() if line.startswith("| x"))
+    ends = next(cell for cell in row.split("|") if cell.count(" to ") and "4" in cell and "5" in cell).split(" to ")
+    assert all(len(end.strip().partition(".")[2]) <= 1 for end in ends)
+
+
+def test_no_more_people_have_a_row_than_there_are():
+    person = np.arange(900).repeat(6)
+    table = {"person": person, "mark": RNG.permuted(np.tile(np.arange(1, 7), (900, 1)), axis=1).ravel()}
+    for seed in range(5):
+        made = ut.report(table, person="person", epsilon=6, entropy=ut.SeededEntropy(seed))
+        bars = shares(ordered_bars(made["mark"].counts), made["mark"].part)
+        assert all(bar.rows <= 900 for bar in bars)
+        assert all(float(bar.percent.rstrip("%")) <= 100 for bar in bars)
+    truth = {"person": person, "ever": person % 2 == 0}
+    made = ut.report(
+        truth | {"code": truth["ever"].astype(int)}, person="person", epsilon=6, entropy=ut.SeededEntropy(1)
+    )
+    assert "share with at least one 1" in str(made)
+    assert "share of 1" not in str(made)
+
+
+def test_advice_of_a_section_is_about_the_whole_report():
+    x = np.random.default_rng(1).normal(size=(2500, 3))
+    table = {"a": x[:, 0], "b": x[:, 1], "y": x @ [1, 1, 1]}
+
+    def regression(epsilon):
+        made = ut.report(table, target="y", epsilon=epsilon, delta=0, entropy=ut.SeededEntropy(1))
+        return made.sections["regression"]
+
+    (note,) = {figure.note for figure in regression(2).figures}
+    enough = float(re.search(r"ε of about ([\d.]+) for the whole report", note)[1])
+    assert enough > 2
+    assert regression(enough).replied
 
 
 def test_many_columns_of_0_and_1_have_shares():

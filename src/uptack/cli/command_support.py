@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import shutil
 import sys
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import numpy as np
 
-from uptack.display.numbers import number, plain, words
+from uptack.display.numbers import between, number, plain, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, lines, pasted
@@ -133,8 +134,8 @@ file_options = stack_decorators(
     click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
                  help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
                       "datetime-utc, duration, or with how cells are written: boolean:ja/nein, number:€, "
-                      "date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are inferred from the "
-                      "rows, and printed."),
+                      "number:1.234,5, date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are "
+                      "inferred from the rows, and printed."),
     click.option("--delimiter", help="The character between cells of a CSV file, if its header does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file has a header. If not: --type for all columns, in order."),
@@ -317,7 +318,7 @@ def _value_lines(result: Release[Any]) -> list[str]:
     """One line for each number, with its name and its interval if it has them."""
     value, names, (ends, percent) = result.value, result.labels, result.interval_at_hand()
     if isinstance(value, Mapping) and not value:
-        return ["no category has enough rows to be shown"]
+        return ["nothing is frequent enough to be listed"]
     if isinstance(value, Mapping):
         pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
         shown = [_entry(one, pair, percent) for one, pair in zip(value.values(), pairs, strict=True)]
@@ -337,8 +338,15 @@ def _value_lines(result: Release[Any]) -> list[str]:
 
 
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
-    text = "" if ends is None else f"{apart}{percent} interval {_value_text(ends[0])} to {_value_text(ends[1])}"
-    return _value_text(value) + text
+    return _value_text(value) + ("" if ends is None else f"{apart}{percent} interval {_ends_text(*ends)}")
+
+
+def _ends_text(low: Any, high: Any) -> str:
+    """An interval; without the end that it does not have."""
+    endless = [isinstance(end, float) and math.isinf(end) for end in (low, high)]
+    if any(endless):
+        return between((low, high), 0.0)
+    return f"{_value_text(low)} to {_value_text(high)}"
 
 
 def _value_text(value: Any) -> str:

@@ -195,15 +195,25 @@ ASKED = {
 }
 
 
-@click.command(epilog="\b\nExamples:\n  uptack init patients.csv\n  uptack init patients.csv --yes --epsilon 3")
+@click.command(
+    epilog="""\b
+Examples:
+  uptack init patients.csv
+  uptack init patients.csv --yes --epsilon 3
+  uptack init visits.csv --person patient_id
+"""
+)
 @click.argument("path", metavar="TABLE")
 @click.option("--yes", "-y", is_flag=True, help="Ask no questions: accept what is proposed.")
 @click.option("--epsilon", "-e", type=EXACT, help="The total ε of the ledger; 0 for no ledger. [default: 1]")
 @click.option("--delta", type=EXACT, help="The total δ of the ledger. [default: 1e-6]")
 @click.option("--ledger", help="A new file for the ledger, or the URL of a PostgreSQL database. "
                                 "[default: TABLE.ledger.db]")  # fmt: skip
+@click.option("--person", multiple=True, help="The column with the id of each row's person. May be repeated.")
 @file_options
-def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **options: Any) -> int:
+def init(
+    path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, person: tuple[str, ...], **options: Any
+) -> int:
     """Create the schema of a file, TABLE.uptack.toml, and a ledger, with a few questions.
 
     It inspects the rows, which is NOT PRIVATE. The schema is public from then on. It names the ledger, so that every
@@ -215,7 +225,9 @@ def init(path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, **o
     with open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.source)
-        schema = propose_schema(session, seen, ids, (), None, None)
+        schema = propose_schema(session, seen, ids, person, None, None)
+        if not schema.person:
+            say("\n".join(_id_lines(session, ids)))
     schema = questions.people(questions.kinds(schema))
     budget = questions.number("Total privacy budget ε of all releases (0: no ledger)", epsilon, "1")
     if budget:

@@ -146,7 +146,7 @@ def check_total(total: bool, relation: Adjacency, unit: PrivacyUnit) -> bool:
     if total and unit.share == "rows":
         raise InvalidArgument("total", "False if weights='rows'", "True", "The number of people's rows is secret.")
     if total and unit.share == "any" and unit.at_most != 1:
-        fix = "People count in several categories. Pass weights='people' to divide each person among hers."
+        fix = "People count in several categories. Pass weights='people' to divide each person among their categories."
         raise InvalidArgument("total", "False if weights='any'", "True", fix)
     if total and not relation.size_is_public:
         fix = "Under ADD_REMOVE the number of rows is secret."

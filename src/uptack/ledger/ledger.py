@@ -51,7 +51,7 @@ class Ledger(Tabular):
     Privacy(epsilon=0.6, delta=1e-06)
     >>> ledger.debit(Privacy(0.7), what="mean of income")
     Traceback (most recent call last):
-    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) exceeds what is left of the budget of 'data': ...
+    uptack.errors.BudgetExceeded: ε = 0.7 (substitute) exceeds what is left of the budget: ...
     """
 
     def __init__(
@@ -170,7 +170,8 @@ class Ledger(Tabular):
         what, name, cost = _text("what", what), self._name(analyst), brief(price.under(self.adjacency))
         with self._store.writing() as connection:
             last, balance = self._standing(connection, name, lock=True)
-            whose = f"the budget of {self.dataset!r}" if balance.allowance is None else f"what {name!r} may spend"
+            named = f"the budget of {self.dataset!r}" if self.dataset != "data" else "the budget"
+            whose = named if balance.allowance is None else f"what {name!r} may spend"
             after = balance.after(cost, whose)
             return self._append(connection, last, ("debit", name, what), cost, after, price.adjacency, tree)
 

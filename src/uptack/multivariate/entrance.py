@@ -67,7 +67,8 @@ def complete_rows(columns: Columns, missing: str, classes: bool = False) -> Samp
         if classes:
             must += ", and y of values that are no class"
             fix = "Declare the classes, as in classes=('no', 'yes'), or pass missing='drop'."
-        raise InvalidArgument("X and y", must, "some", f"{fix} Undeclared levels count as NaN too.")
+        fix += " Undeclared levels count as NaN too, and so do texts in columns of Python objects: write C(name)."
+        raise InvalidArgument("X and y", must, "some", fix)
     return Sample.of(rows)
 
 

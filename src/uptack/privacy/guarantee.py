@@ -417,7 +417,7 @@ def promise(privacy: Privacy) -> str:
     >>> print(promise(Privacy(0.5)))
     Changing one row changes the probability of any result by at most a factor of 1.65 (ε = 0.5).
     >>> print(promise(Privacy(7, 1e-6)))
-    Changing one row changes the probability of any result by at most a factor of 1100 (ε = 7, δ = 1e-6). This is weak
+    Changing one row changes the probability of any result by at most a factor of 1,100 (ε = 7, δ = 1e-6). This is weak
     protection: an attacker who knows every other row, and accepts 5% false alarms, may detect a value with probability
     up to 100%.
     """
@@ -456,7 +456,7 @@ def short(value: float, *, down: bool = False) -> str:
     """A privacy parameter, rounded up in its third digit; `down` is for what is left of a budget.
 
     >>> short(0.285714), short(1e-6), short(0), short(1096.6), short(1.5e12), short(1.4009, down=True)
-    ('0.286', '1e-6', '0', '1100', '1.5e12', '1.4')
+    ('0.286', '1e-6', '0', '1,100', '1.5e12', '1.4')
     """
     if value == 0 or math.isinf(value):
         return "0" if value == 0 else "∞"
@@ -464,7 +464,7 @@ def short(value: float, *, down: bool = False) -> str:
     steps = float(value) / unit
     text = f"{(math.floor(steps * (1 + 1e-12)) if down else math.ceil(steps * (1 - 1e-12))) * unit:.3g}"
     return (
-        f"{float(text):.0f}"
+        f"{float(text):,.0f}"
         if 1000 <= value < 1e6
         else text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     )

@@ -204,6 +204,8 @@ class Declaration:
                 fix = near or f"Its options are {', '.join(self.allowed)}."
                 if name in ("data", "df") and "formula" in self.allowed:
                     fix = f"The data are the second argument: {self.name}('y ~ x', data, ...)."
+                elif name in ("data", "df"):
+                    fix = f"Columns are named in a session: uptack.open(data).{self.name}(...)."
                 elif name in ("by", "groupby", "group_by") and "labels" in self.data:
                     place = ("first", "second", "third")[self.positional.index("labels")]
                     fix = f"Groups are the {place} argument, and groups= lists them."

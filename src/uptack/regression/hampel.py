@@ -265,7 +265,7 @@ def hampel_regression(
     adjacency: Adjacency = SUBSTITUTE,
     entropy: Entropy | None = None,
 ) -> Release[Floats] | NoReply:
-    """The β that minimises Σ|y_i - x_i·β|/‖x_i‖, with noise, or ⊥; the intercept first, if there is one.
+    """Robust regression: the β that minimises Σ|y_i - x_i·β|/‖x_i‖, with noise, or ⊥. An intercept comes first.
 
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 

@@ -7,6 +7,7 @@ even split would give them. Sections are paid for by themselves, since each is o
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -140,7 +141,7 @@ def divide(
         if name not in declared:
             raise TypeError(f"a report has no option {name!r}")
     wanted = [(one, options[name]) for name, one in declared.items() if options.get(name) not in (None, False)]
-    sections = tuple(plan_section(session, one, value, whole * one.share) for one, value in wanted)
+    sections = tuple(plan_section(session, one, names, value, whole * one.share) for one, value in wanted)
     left = Privacy(whole - sum(section.cost.exact_epsilon for section in sections), slack, session.adjacency)
     rows = session.source.size if session.adjacency.size_is_public else SECRET_ROWS
     losses, price = DrawLosses(session), Privacy(0, 0, session.adjacency)
@@ -159,11 +160,6 @@ def divide(
     return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows, by_name)
 
 
-ROW_NUMBERS = ("id", "column_1", "unnamed: 0", "rownames", "row.names", "row_names", "rowid", "row_id")
-"""Names of ids and row numbers, in lower case. A first column without a name, as R and pandas write row names, is
-called column_1."""
-
-
 def report_columns(
     session: Session, columns: Sequence[str] | None, skip: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -177,11 +173,10 @@ def report_columns(
         column_name(name, kinds)
     if columns is not None:
         return tuple(name for name in wanted if name not in unwanted), ()
-    stated = {name: column.skip for name, column in described.items() if column.skip is not None}
-    stated |= dict.fromkeys(unwanted, True)
-    by_name = tuple(name for name in kinds if name not in stated and name.strip().lower() in ROW_NUMBERS)
+    omitted = {*unwanted, *(name for name, column in described.items() if column.skip)}
+    by_name = tuple(name for name in session.row_numbers if name not in omitted)
     by_name = by_name if len(by_name) < len(kinds) else ()
-    return tuple(name for name in kinds if not stated.get(name) and name not in by_name), by_name
+    return tuple(name for name in kinds if name not in omitted and name not in by_name), by_name
 
 
 def _parts(
@@ -295,14 +290,25 @@ class FigureAdvice:
         """What would help where a draw of so much ε came to ⊥: rows, or an ε of the whole report."""
         if not isinstance(reply, NoReply):
             return ""
-        ways, advice = [], reply.advice
-        if advice.n is not None:
-            ways.append(advice.rows_text)
-        times = math.inf if advice.epsilon is None else advice.epsilon / float(epsilon)
-        if times < 1000:  # a thousand times the ε is no advice
-            factor = Fraction(math.ceil(100 * times), 100)
-            whole = self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
-            ways += [f"ε of about {whole:g} for the whole report"] if whole <= LARGEST_ADVICE else []
+        times = math.inf if reply.advice.epsilon is None else reply.advice.epsilon / float(epsilon)
+        if times >= 1000:  # a thousand times the ε is no advice
+            return self._words(reply, math.inf)
+        factor = Fraction(math.ceil(100 * times), 100)
+        return self._words(
+            reply, self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
+        )
+
+    def of_section(self, reply: NoReply, request: Request) -> str:
+        """The same for a request of a section: its ε grows in proportion to that of the whole report."""
+        more = reply.advice.epsilon
+        times = math.inf if more is None else more / float(request.given["epsilon"])
+        return self._words(reply, _rounded_up(self.division.budget.epsilon * times))
+
+    @staticmethod
+    def _words(reply: NoReply, whole: float) -> str:
+        advice = reply.advice
+        ways = [advice.rows_text] if advice.n is not None else []
+        ways += [f"ε of about {whole:g} for the whole report"] if whole <= LARGEST_ADVICE else []
         why = f"{advice.why}; " if advice.why else ""
         return f"{why}a reply needs " + (", or ".join(ways) or advice.other or "more rows")
 
@@ -326,8 +332,8 @@ def sufficient_epsilons(division: Division) -> dict[str, float]:
     """For each figure that is left out somewhere, an ε of the whole report that carries it: by trying larger ones."""
     waiting, enough = list(omitted_figures(division.parts)), dict[str, float]()
     bare, share = [replace(part, figures=(), refusals={}) for part in division.parts], division.column_share
-    for step in range(1, 13):
-        whole = _rounded_up(division.budget.epsilon * 1.4**step)  # to within 40%, up to 57 times the budget
+    for step in itertools.count(1):
+        whole = _rounded_up(division.budget.epsilon * 1.4**step)  # to within 40%
         if not waiting or whole > LARGEST_ADVICE:
             break
         still = omitted_figures(select(bare, whole * share, division.budget.delta, division.losses, division.rows))
@@ -351,14 +357,15 @@ def hints(division: Division, unanswered: int = 0) -> tuple[str, ...]:
         if unanswered:
             whole = _total(division, Fraction(times)) if times > 1 else None
         lines.append(_best_advice(division, numeric, times, whole))
-    missing = []
+    missing = dict[str, list[str]]()
     for figure, names in omitted_figures(division.parts).items():
         every = len(names) == sum(figure in part.possible_figures for part in division.parts)
         where = "" if every else f" of {len(names)} column{'s' if len(names) > 1 else ''}"
-        needs = f" (needs ε ≈ {enough[figure]:g})" if figure in enough else ""
-        missing.append(f"{FIGURE_NAMES.get(figure, figure)}{where}{needs}")
+        needs = f"≈ {enough[figure]:g}" if figure in enough else f"> {LARGEST_ADVICE:g}"
+        missing.setdefault(needs, []).append(f"{FIGURE_NAMES.get(figure, figure)}{where}")
     if missing:
-        lines.append("Not computed at this budget: " + "; ".join(missing) + ".")
+        figures = (f"{', '.join(names)} (needs ε {needs})" for needs, names in missing.items())
+        lines.append("Not computed at this budget: " + "; ".join(figures) + ".")
     if division.by_name:
         omitted = ", ".join(map(label, division.by_name))
         lines.append(

@@ -223,8 +223,11 @@ def shares(categories: list[Bar], part: Part) -> list[Bar]:
     Each row is in one category, so percentages of rows are brought to add up to at most 100; what they lack is in
     categories that are not listed. Of a column of truth values all are listed, so percentages are of those with a value
     if the rest is within the noise. People may be in several categories, and their percentages need not add up. The
-    counts in JSON are as they were released.
+    counts in JSON are as they were released. Here none is more than all rows, or all people, where their number is
+    public.
     """
+    most = max([0, *(bar.rows for bar in categories)]) if part.rows is None else part.rows
+    categories = [bar._replace(rows=min(bar.rows, most)) for bar in categories]
     counts = [max(bar.rows, 0) for bar in categories]
     whole = part.rows if part.rows is not None and not part.narrowed else sum(counts)
     if (

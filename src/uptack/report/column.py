@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uptack.display import Record, of_value
-from uptack.display.numbers import json_value
+from uptack.display import FigureTable, Record, of_value
+from uptack.display.numbers import is_number, json_value
+from uptack.labels import label
 from uptack.privacy import Privacy
 from uptack.release import NoReply
 from uptack.session import Request
@@ -225,6 +226,16 @@ class ColumnProfile:
         """How large a difference is, in this column: its released interquartile range."""
         released = self.quantiles or {}
         return released[Fraction(3, 4)] - released[Fraction(1, 4)] if Fraction(1, 4) in released else 0.0
+
+    @property
+    def width(self) -> float:
+        """How wide the interval of its median is; 0 for times, and where there is none of finite width."""
+        ends = self["median"].interval
+        wide = float(ends[1] - ends[0]) if ends is not None and all(map(is_number, ends)) else 0.0
+        return wide if math.isfinite(wide) else 0.0
+
+    def __repr__(self) -> str:
+        return FigureTable.of(self.records(), f"{label(self.part.name)} ({self.part.kind})", []).text()
 
     def __getitem__(self, label: str) -> Figure:
         return next((figure for figure in self.figures if figure.label == label), Figure(label, None))

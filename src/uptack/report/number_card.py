@@ -329,7 +329,8 @@ def overview(column: ColumnProfile) -> dict[str, str]:
     n, missing = size_words(column.numbers)
     shares = [share_line(figure) for figure in column.figures if figure.label.startswith("share ")]
     median = _line(column["median"], column.scale)
-    cells = {"n": n, "missing": missing, "share of 1": "".join(f"{one.value} ({one.interval})" for one in shares)}
+    share = "share with at least one 1" if column.part.people else "share of 1"
+    cells = {"n": n, "missing": missing, share: "".join(f"{one.value} ({one.interval})" for one in shares)}
     ends = "" if column["median"].interval is None else median.interval
     cells |= {"median": median.value or "⊥" * ("median" in column.part.figures), "95% interval": ends}
     return cells | {head: _span(column, labels) for head, labels in SPANS.items()}
@@ -337,7 +338,9 @@ def overview(column: ColumnProfile) -> dict[str, str]:
 
 def _span(column: ColumnProfile, labels: tuple[str, ...]) -> str:
     """One figure, or from one to another; nothing where they were not asked for."""
-    texts = [_line(figure, column.scale).value or "⊥" for figure in column.figures if figure.label in labels]
+    texts = [
+        _line(figure, column.scale, column.width).value or "⊥" for figure in column.figures if figure.label in labels
+    ]
     return texts[0] if texts and (len(texts) == 1 or "⊥" in texts) else " to ".join(texts)
 
 
@@ -371,7 +374,7 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
     """
     part, share = column.part, [figure for figure in column.figures if figure.label.startswith("share ")]
     wanted = ("median",) if share else tuple(figure.label for figure in column.figures if figure.label != RANGE)
-    figures = [_line(one, column.scale) for one in column.figures if one in share or one.label in wanted]
+    figures = [_line(one, column.scale, column.width) for one in column.figures if one in share or one.label in wanted]
     if part.form is not None and part.form.word == "utc":  # which the card says once
         figures = [
             line._replace(value=line.value.replace("+00:00", ""), interval=line.interval.replace("+00:00", ""))
@@ -398,7 +401,8 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
     return CardView(anchor, column, figures, upright, bars, " ".join(filter(None, notes)), upright is not None)
 
 
-def _line(figure: Figure, scale: float) -> FigureLine:
+def _line(figure: Figure, scale: float, width: float = 0.0) -> FigureLine:
+    """A figure and its interval in words. Without an interval it has the digits of one that is so wide."""
     if figure.value is None:
         return FigureLine(figure.label, "", note=figure.note)
     if figure.label.startswith("share "):
@@ -407,7 +411,9 @@ def _line(figure: Figure, scale: float) -> FigureLine:
         value, ends = estimate(figure.value, figure.interval, scale)
         return FigureLine(figure.label, powers(value), powers(ends), figure.note)
     text = powers(number(figure.value, scale))
-    if isinstance(figure.value, float) and 0 < abs(figure.value) < 1e-5:  # most likely in a gap of the data around 0
+    if width and isinstance(figure.value, float):
+        text = powers(estimate(figure.value, (figure.value - width / 2, figure.value + width / 2), scale)[0])
+    elif isinstance(figure.value, float) and 0 < abs(figure.value) < 1e-5:  # most likely in a gap of the data around 0
         text = "0" if scale else f"about 0 ({text})"
     return FigureLine(figure.label, text, _level_range(figure), figure.note)
 

@@ -35,6 +35,7 @@ from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session import open as open_session
 from uptack.session.plan import PaidPlan, expected_error
 from uptack.session.requests import Made
+from uptack.table.names import column_name
 
 T = TypeVar("T")
 
@@ -62,6 +63,11 @@ class Profile(Tabular):
     source: str = ""
     date: str = ""
     sections: Mapping[str, SectionAnswer] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> ColumnProfile:
+        """What is published about a column: `report["age"]["median"].value`."""
+        columns = {column.part.name: column for column in self.columns}
+        return columns[column_name(name, {name: column.part.kind for name, column in columns.items()})]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON. A section that was not asked for is None."""
@@ -320,7 +326,7 @@ class _Releases:
         name, figures = plan.section.label, list[Figure]()
         for request, refusal in zip(plan.requests, plan.refusals, strict=True):
             if refusal is not None:
-                figures.append(Figure(name, None, None, f"a reply needs {refusal.advice}"))
+                figures.append(Figure(name, None, None, self._advice.of_section(refusal, request)))
             elif not self._paid_sections:
                 figures.append(Figure(name, None, None, "Not computed: the budget was used up by other requests."))
             else:

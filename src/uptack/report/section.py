@@ -121,8 +121,9 @@ class Section:
     - `option` and `help`: the argument of `uptack.report` that asks for it, and what the command says of it. It `takes`
       the name of a column (str), or is a switch (bool).
     - `share`: its part of ε. It is paid for by itself; the columns get what is left.
-    - `ask(session, wanted, epsilon)`: the requests, given what the option was set to. It reads no data: what is wrong
-      with them is an error before anything is spent, and what public numbers refuse is ⊥ and costs nothing.
+    - `ask(session, columns, wanted, epsilon)`: the requests, given the columns of the report and what the option was
+      set to. It reads no data: what is wrong with them is an error before anything is spent, and what public numbers
+      refuse is ⊥ and costs nothing.
     - `table(answer, name_text)`: the answer as cells. Names out of the data go through `name_text`.
     - `of_column`: whether it is about its first column more than about the others: "Regression of cost".
 
@@ -142,7 +143,7 @@ class Section:
     option: str
     help: str
     share: Fraction
-    ask: Callable[[Session, Any, Fraction], Sequence[Request]]
+    ask: Callable[[Session, Sequence[str], Any, Fraction], Sequence[Request]]
     table: Callable[[SectionAnswer, NameText], SectionTable]
     takes: type = bool
     example: str = "y"
@@ -190,9 +191,11 @@ class SectionPlan:
         return [request for request, refused in zip(self.requests, self.refusals, strict=True) if refused is None]
 
 
-def plan_section(session: Session, section: Section, wanted: Any, epsilon: Fraction) -> SectionPlan:
-    """A section for so much of ε, which it does not exceed."""
-    requests, relation = tuple(section.ask(session, wanted, epsilon)), session.adjacency
+def plan_section(
+    session: Session, section: Section, columns: Sequence[str], wanted: Any, epsilon: Fraction
+) -> SectionPlan:
+    """A section about columns of the report, for so much of ε, which it does not exceed."""
+    requests, relation = tuple(section.ask(session, columns, wanted, epsilon)), session.adjacency
     refusals = tuple(line.refusal for line in session.plan(requests).releases)
     accepted = [request for request, refused in zip(requests, refusals, strict=True) if refused is None]
     cost = total([session.complete(request).cost.under(relation) for request in accepted], relation)

@@ -17,6 +17,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.labels import pasted
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
@@ -87,7 +88,11 @@ def check_ledger(book: Ledger, relation: Adjacency) -> None:
         same = f"person={list(own.person)}" if own.person else "no person"
         name = "SUBSTITUTE" if relation.size_is_public else "ADD_REMOVE"
         code = f"{name}.by_person({', '.join(map(repr, relation.person))})" if relation.person else name
-        fix = f"Open the data with {same}, or create another ledger with adjacency={code}."
+        command = "".join(f" --person {pasted(name)}" for name in relation.person)
+        fix = (
+            f"Open the data with {same}, or create another ledger: `uptack ledger create PLACE{command}`, or in Python "
+            f"uptack.Ledger(PLACE, ..., adjacency={code})."
+        )
         must = f"a ledger for {relation.whose}, as in the session"
         raise InvalidArgument("ledger", must, f"one for {own.whose}", fix)
     if own.rows_per_person < relation.rows_per_person:

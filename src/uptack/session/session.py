@@ -33,9 +33,10 @@ from uptack.release import NoReply
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, expected_error
 from uptack.session.requests import Made, Request, schema_options
 from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, conditions, parse_conditions
-from uptack.table.names import column_name, refuse_ids
+from uptack.table.names import ROW_NUMBERS, column_name, refuse_ids
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
+from uptack.table.values.kinds import NUMBERS
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
@@ -135,6 +136,9 @@ class Session:
         return made
 
     def __getitem__(self, name: str) -> SessionColumn:
+        if isinstance(name, list | tuple):
+            fix = "Functions of several columns take their names: session.scatter('age', 'cost', epsilon=1)."
+            raise InvalidArgument("column", "the name of one column", checks.describe(name), fix)
         refuse_ids(name, self.source.unit.ids)
         column_name(name, self.source.kinds)
         return SessionColumn(self, name)
@@ -198,13 +202,15 @@ class Session:
     def _with_undeclared(self, request: Request, refused: NoReply) -> NoReply:
         """⊥, which also says which columns were read as numbers though they have no declared type."""
         reads = request.declaration.reads
-        numbers = request.columns[:1] if "formula" in request.given else request.columns
+        formula = str(request.given.get("formula") or "").replace(" ", "").replace("`", "")
+        numbers = tuple(name for name in request.columns if f"C({name.replace(' ', '')})" not in formula)
         numbers = numbers[:-1] if reads.last else numbers
         names = [] if "text" in reads.kinds else [name for name in numbers if self.source.kinds.get(name) == "any"]
         if not names:
             return refused
         which = f"{' and '.join(map(label, names))} {'has' if len(names) == 1 else 'have'} no declared type"
         fix = f"declare it with types={{{names[0]!r}: 'text'}} if it holds texts"
+        fix += f", or write C({names[0]})" if formula else ""
         why = f"{which}, and values that are not numbers count as missing: {fix}"
         advice = replace(refused.advice, why="; ".join(filter(None, (refused.advice.why, why))))
         return replace(refused, advice=advice)
@@ -362,13 +368,15 @@ class Session:
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """The names of the columns of numbers."""
-        return tuple(name for name, kind in self.source.kinds.items() if kind in ("integer", "number"))
+        """The names of the columns of numbers, without ids and row numbers."""
+        kinds, omitted = self.source.kinds, self.row_numbers
+        return tuple(name for name, kind in kinds.items() if kind in NUMBERS and name not in omitted)
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The names of the columns of texts."""
-        return tuple(name for name, kind in self.source.kinds.items() if kind == "text")
+    def row_numbers(self) -> tuple[str, ...]:
+        """The columns that are ids or row numbers by their names, unless the schema says skip = false."""
+        named = [name for name in self.source.kinds if name.strip().lower() in ROW_NUMBERS]
+        return tuple(name for name in named if self.schema.column(name).skip is not False)
 
     @property
     def private(self) -> bool:

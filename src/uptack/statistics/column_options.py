@@ -141,6 +141,7 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
         fix = f"Pass missing='drop', or 'low', 'high' or a {what} to replace each such row."
         if form is None and not isinstance(x, Column) and field("x", x).kind == "any":
             fix += " Times need a type: pass numpy.array(x, 'datetime64[us]') or pandas.to_datetime(x)."
+            fix += " Numbers that are texts: pass pandas.to_numeric(x)."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
     return data, question
 

@@ -276,7 +276,10 @@ def enough_rows(n: int, epsilon: Fraction) -> bool:
 MOST_TIMES = 64
 """Half the largest multiple of ε that advice looks at: a table that needs more than 32 times ε needs rows."""
 
-OTHER = "a trimmed mean or a median (nearly all values may be tied, or many may be gross errors)"
+OTHER = (
+    "another statistic: a median, a trimmed mean or, if most values are 0, a proportion with above=0 (nearly all "
+    "values may be tied, or many may be gross errors)"
+)
 
 
 def refusal(n: int, question: Question, looked: bool) -> Advice:

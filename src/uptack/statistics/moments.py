@@ -126,7 +126,7 @@ def exact_sums(
     return FrameSums(int(a.sum()), int(q.sum()), data.count(), int(checked))
 
 
-HOW = "sums over a private frame"
+HOW = "sums over a private range"
 
 
 @dataclass(frozen=True)
@@ -289,10 +289,10 @@ def frame_moments(
     return moments, question
 
 
-def clipping_note(moments: Moments) -> str:
+def clipping_note(moments: Moments, unit: str = "rows") -> str:
     """A note on clipped values, from public numbers."""
     ends, unseen = number(round(moments.clipped / 2)), number(float(f"{moments.unseen:.2g}"))
-    clipped = f"Values outside a privately chosen range were clipped to it (about {ends} rows at each end)."
+    clipped = f"Values outside a privately chosen range were clipped to it (about {ends} {unit} at each end)."
     gross = f"Up to about {unseen} gross errors could go unnoticed, and the interval does not allow for them."
     return f"{clipped} {gross} Set codes for missing values, such as 999, to missing first."
 

@@ -12,6 +12,12 @@ from uptack.errors import InvalidArgument, UnknownName
 from uptack.table.values.kinds import Kind, canonical, labels_of_kind, row_value
 from uptack.table.values.times import parse_time
 
+ROW_NUMBERS = (
+    "id", "column_1", "unnamed: 0", "__index_level_0__", "rownames", "row.names", "row_names", "rowid", "row_id",
+)  # fmt: skip
+"""Names of ids and row numbers, in lower case. A first column without a name, as R and pandas write row names, is
+called column_1 in a CSV file, and __index_level_0__ in a Parquet file."""
+
 
 def column_name(
     name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column"

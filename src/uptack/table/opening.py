@@ -57,10 +57,10 @@ def open_table(
 
     A CSV file has no types, so `types` declares them, as in {"age": "integer"}: "integer", "number", "boolean", "text",
     "date", "datetime", "datetime-utc" or "duration" (cells such as 01:30:00). After a colon a type may say how its
-    cells are written: "boolean:ja/nein", "number:€", "date:%d.%m.%Y", "duration:%H:%M" (`uptack.table.csv.cells`).
-    Columns that are left out are texts. A cell that is not of its declared type is a missing value. "guess", for all
-    columns or for one, takes the narrowest type that fits every row. That looks at the rows, and the types become
-    public, so it is the curator's decision.
+    cells are written: "boolean:ja/nein", "number:€", "number:1.234,5", "date:%d.%m.%Y", "duration:%H:%M"
+    (`uptack.table.csv.cells`). Columns that are left out are texts. A cell that is not of its declared type is a
+    missing value. "guess", for all columns or for one, takes the narrowest type that fits every row. That looks at the
+    rows, and the types become public, so it is the curator's decision.
 
     How a CSV file is written:
 

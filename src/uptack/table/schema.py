@@ -349,7 +349,7 @@ HEADING = """\
 # Every command and uptack.open read it. `uptack describe {file}` shows the result.
 #
 # Besides its kind ("integer", "number", "boolean", "text", "date", "datetime", "datetime-utc",
-# "duration", or with how cells are written: "boolean:yes/no", "number:€", "date:%d.%m.%Y",
+# "duration", or with how cells are written: "boolean:yes/no", "number:€", "number:1.234,5", "date:%d.%m.%Y",
 # "duration:%H:%M") a column may have
 #   granularity = 0.5        all values, and so all answers, are multiples of this
 #   plausible = [0, 120]     a guess of where values lie, from general knowledge; it may be wrong.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,14 +16,15 @@ from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.session import Request, Session
+from uptack.table.values.kinds import NUMBERS
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
 
 
-def ask(session: Session, wanted: bool, epsilon: Fraction) -> list[Request]:
+def ask(session: Session, columns: Sequence[str], wanted: bool, epsilon: Fraction) -> list[Request]:
     """The correlations of all columns of numbers; of people those of their means."""
-    names = session.numeric
+    names = [name for name in columns if session.source.kinds[name] in NUMBERS]
     if len(names) < 2:
         raise InvalidArgument("correlations", "left out unless there are two numeric columns", "fewer")
     each = {"per_person": "mean"} if session.adjacency.person else {}
@@ -35,11 +36,15 @@ def table(answer: SectionAnswer, name_text: NameText) -> SectionTable:
     names, values, ends = answer.value.names, answer.value.values, answer.figure.interval
     pairs = sorted(itertools.combinations(range(len(names)), 2), key=lambda pair: -abs(float(values[pair])))
     rows = [
-        [name_text(names[i]), name_text(names[j]), f"{values[i, j]:.2f}"]
-        + ([] if ends is None else [f"{ends[0][i][j]:.2f} to {ends[1][i][j]:.2f}"])
+        [name_text(names[i]), name_text(names[j]), _two_digits(values[i, j])]
+        + ([] if ends is None else [f"{_two_digits(ends[0][i][j])} to {_two_digits(ends[1][i][j])}"])
         for i, j in pairs
     ]
     return SectionTable(["column", "column", "correlation", *([] if ends is None else ["95% interval"])], rows, left=2)
+
+
+def _two_digits(value: float) -> str:
+    return f"{value:.2f}".replace("-0.00", "0.00")
 
 
 def records(answer: SectionAnswer) -> list[Record]:
@@ -91,8 +96,8 @@ def heat_map(answer: SectionAnswer, profile: Profile) -> HeatMap | None:
         if i == j:
             return HeatCell("", "", "same")
         sign = "plus" if low[i, j] > 0 else "minus" if high[i, j] < 0 else ""
-        text = f"{values[i, j]:.2f}".replace("-0.00", "0.00")
-        return HeatCell(text, f"{low[i, j]:.2f} to {high[i, j]:.2f}", sign, round(60 * float(values[i, j]) ** 2, 1))
+        between = f"{_two_digits(low[i, j])} to {_two_digits(high[i, j])}"
+        return HeatCell(_two_digits(values[i, j]), between, sign, round(60 * float(values[i, j]) ** 2, 1))
 
     rows = [[cell(i, j) for j in range(len(names))] for i in range(len(names))]
     errors = [max(high[i, j] - values[i, j], values[i, j] - low[i, j]) for i in range(len(names)) for j in range(i)]

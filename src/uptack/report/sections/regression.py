@@ -15,18 +15,19 @@ from uptack.report.pictures import Tick, labelled_ticks, powers
 from uptack.report.section import CsvTable, NameText, Section, SectionAnswer, SectionTable, register
 from uptack.session import Request, Session
 from uptack.table.names import column_name
-from uptack.table.values.kinds import MOST_LEVELS, NUMERIC
+from uptack.table.values.kinds import MOST_LEVELS, NUMBERS, NUMERIC
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
 
 
-def ask(session: Session, target: str, epsilon: Fraction) -> list[Request]:
+def ask(session: Session, columns: Sequence[str], target: str, epsilon: Fraction) -> list[Request]:
     """The target on all other numbers, and on texts whose levels are public."""
-    column_name(target, session.source.kinds, NUMERIC)
-    levels = {name: len(session.schema.column(name).levels or ()) for name in session.texts}
-    texts = (name for name, n in levels.items() if 1 < n <= MOST_LEVELS)
-    predictors = (*session.predictors(target), *texts)
+    kinds = session.source.kinds
+    column_name(target, kinds, NUMERIC)
+    levels = {name: len(session.schema.column(name).levels or ()) for name in columns if kinds[name] == "text"}
+    numbers = (name for name in columns if kinds[name] in NUMBERS and name != target)
+    predictors = (*numbers, *(name for name, n in levels.items() if 1 < n <= MOST_LEVELS))
     if not predictors:
         raise InvalidArgument("target", "a numeric column of a table with at least two of them", repr(target))
     return [Request("regression", target, *predictors, epsilon=epsilon)]

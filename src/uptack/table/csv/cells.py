@@ -7,7 +7,9 @@ ignored. Blanks around texts are kept.
 A kind may say how its cells are written, after a colon:
 
     boolean:ja/nein           the words for true and false
-    number:€, integer:%       a sign before or after the number, which is ignored: "1,50 €" is 1.5, "45%" is 45
+    number:€, integer:%       a sign before or after the number, which is ignored: "1.50 €" is 1.5, "45%" is 45
+    number:1.234,5            a decimal comma, with points between thousands or without; so are number:1 234,5,
+                              number:1,234.5 and, with a sign, number:1.234,5 €
     date:%d.%m.%Y             a format of dates, times or durations (`uptack.table.csv.time_cells`)
 """
 
@@ -31,7 +33,7 @@ from uptack.table.names import column_name, is_unicode
 from uptack.table.values.times import FORMS
 
 TYPES = ("integer", "number", "boolean", "text", *FORMS)
-EXAMPLES = ("boolean:yes/no", "number:€", "date:%d.%m.%Y")
+EXAMPLES = ("boolean:yes/no", "number:€", "number:1.234,5", "date:%d.%m.%Y")
 """Kinds that say how their cells are written."""
 LONGEST_UNIT = 10
 """Characters of a unit, such as "€" or "kg"."""
@@ -63,7 +65,7 @@ class Numbers:
     @property
     def patterns(self) -> dict[str, str]:
         """What integers and numbers look like. 62.0 is an integer. Groups of digits have three, but for the first."""
-        digits = rf"(?:[0-9]{{1,3}}(?:{self._between}[0-9]{{3}})+|[0-9]+)" if self.thousands else "[0-9]+"
+        digits = rf"(?:[1-9][0-9]{{0,2}}(?:{self._between}[0-9]{{3}})+|[0-9]+)" if self.thousands else "[0-9]+"
         point = re.escape(self.decimal)
         number = rf"(?:{digits}(?:{point}[0-9]*)?|{point}[0-9]+)(?:[eE][+-]?[0-9]+)?"
         return {"integer": rf"^[+-]?{digits}(?:{point}0*)?$", "number": rf"^[+-]?(?:{number}|(?i:inf|infinity|nan))$"}
@@ -75,6 +77,21 @@ class Numbers:
         if self.thousands:
             texts = pc.replace_substring_regex(texts, self._between, "")
         return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
+
+
+WRITTEN = {"1,234.5": Numbers(".", ","), "1.234,5": Numbers(",", "."), "1 234,5": Numbers(",", " ")}
+"""Numbers that a kind may show as an example, and how all of its column are then written."""
+
+
+def written(kind: str) -> tuple[str, Numbers | None]:
+    """The sign beside the numbers of a kind, and how they are written; None for as in the whole file.
+
+    >>> written("number:1.234,5 €"), written("integer:%")
+    (('€', Numbers(decimal=',', thousands='.')), ('%', None))
+    """
+    how = kind.partition(":")[2]
+    example = next((one for one in WRITTEN if one in how), "")
+    return how.replace(example, "", 1).strip() if example else how, WRITTEN.get(example)
 
 
 def numbers(decimal: object, thousands: object) -> Numbers:
@@ -118,8 +135,10 @@ def is_kind(kind: object) -> bool:
         return time_cells.is_format(name, how)
     if name == "boolean":
         return _words(kind) is not None
-    short = name in ("integer", "number") and 0 < len(how) <= LONGEST_UNIT and how == how.strip()  # no part of a number
-    return short and how.isprintable() and is_unicode(how) and not any(s.isdigit() or s in "+-.,'’_" for s in how)
+    unit, form = written(kind)
+    short = name in ("integer", "number") and (form is not None or unit != "") and len(unit) <= LONGEST_UNIT
+    plain = unit == unit.strip() and unit.isprintable() and is_unicode(unit)  # and no part of a number
+    return short and plain and not any(sign.isdigit() or sign in "+-.,'’_" for sign in unit)
 
 
 def _words(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -175,10 +194,12 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
         return pc.if_else(known_words, pc.is_in(lower, text_array(*words[0])), null_scalar(pa.bool_()))
     if base(kind) in FORMS:
         return time_cells.cast(bare, kind)
-    if unit := re.escape(kind.partition(":")[2]):  # before or after the number, with the blanks next to it: -€ 5 is -5
-        before, after = f"^([+-]?)[{BLANKS}]*{unit}[{BLANKS}]*", f"[{BLANKS}]*{unit}$"
-        bare = pc.replace_substring_regex(pc.replace_substring_regex(bare, before, r"\1"), after, "")
-        return cast(bare, base(kind), form)
+    if kind != base(kind):
+        sign, own = written(kind)
+        if unit := re.escape(sign):  # before or after the number, with the blanks next to it: -€ 5 is -5
+            before, after = f"^([+-]?)[{BLANKS}]*{unit}[{BLANKS}]*", f"[{BLANKS}]*{unit}$"
+            bare = pc.replace_substring_regex(pc.replace_substring_regex(bare, before, r"\1"), after, "")
+        return cast(bare, base(kind), own or form)
     plain = form.plain(pc.if_else(fits(bare, kind, form), bare, null_scalar(pa.string())))
     if kind == "integer":
         plain = pc.replace_substring_regex(plain, r"\.0*$", "")

@@ -19,9 +19,9 @@ import numpy as np
 from uptack.errors import InvalidArgument
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
-from uptack.table.csv.rules import AMBIGUOUS, FORMATS, unambiguous
+from uptack.table.csv.rules import FORMATS, unambiguous
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import NEAR, FileOptions, ambiguous_dates, hint, local_files, text_layout
+from uptack.table.engine.files import NEAR, FileOptions, ambiguous, hint, local_files, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import without_engine_errors
 
@@ -319,9 +319,10 @@ class _ColumnInspector:
 
     def hint(self, kind: str) -> str:
         """What the curator may declare: the format of dates that fit two, or the most frequent word among numbers."""
-        for pair in AMBIGUOUS if kind == "text" and self.filled else ():
-            if all(self.filled - self.misfits[form] >= MOST * self.filled for form in pair):
-                return ambiguous_dates(self.name, pair)
+        if kind == "text" and self.filled:
+            advice = ambiguous(self.name, lambda form: self.filled - self.misfits[form] >= MOST * self.filled)
+            if advice:
+                return advice
         word, often = self.words.most_common(1)[0] if self.words else ("", 0)
         numeric = kind in NUMBERS or (kind == "text" and self.numbers >= NEAR * self.filled and not self.odd)
         return hint(self.name, word, often, self.filled) if numeric else ""

@@ -331,12 +331,20 @@ def _parse(path: str, layout: Layout, block: int, skipped: list[int]) -> Iterato
 
 # ------------------------------------------------------------------ copies in a private folder, and inference of kinds
 
-UNITS = tuple(f"number:{sign}" for sign in ("%", "$", "€", "£"))
-AMBIGUOUS = tuple((f"date:%d{sign}%m{sign}%Y", f"date:%m{sign}%d{sign}%Y") for sign in "/-")
-"""Pairs of formats of which both may fit all rows. Then neither is inferred."""
+SIGNS = ("", " %", " $", " €", " £")
+UNITS = tuple(f"number:{sign.strip()}" for sign in SIGNS if sign)
+COMMAS = {form: tuple(f"number:{form}{sign}" for sign in SIGNS) for form in ("1,234.5", "1.234,5", "1 234,5")}
+DATES = tuple((f"date:%d{sign}%m{sign}%Y", f"date:%m{sign}%d{sign}%Y") for sign in "/-")
+AMBIGUOUS = (
+    *DATES,
+    *(("integer:1,234.5", COMMAS[form][0]) for form in ("1.234,5", "1 234,5")),
+    *(pair for form in ("1.234,5", "1 234,5") for pair in zip(COMMAS["1,234.5"], COMMAS[form], strict=True)),
+)
+"""Pairs of formats of which both may fit all rows, as they fit 1/2/2024 and 1,234. Then neither is inferred."""
 FORMATS = (
-    "date:%Y/%m/%d", "date:%d.%m.%Y", *(format for pair in AMBIGUOUS for format in pair), "date:%d-%b-%Y",
+    "date:%Y/%m/%d", "date:%d.%m.%Y", *(format for pair in DATES for format in pair), "date:%d-%b-%Y",
     "datetime:%Y/%m/%d %H:%M", "datetime:%Y/%m/%d %H:%M:%S", "datetime:%d.%m.%Y %H:%M", *UNITS,
+    "integer:1,234.5", *(kind for kinds in COMMAS.values() for kind in kinds),
 )  # fmt: skip
 NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 """Kinds that are inferred, of two that fit the first; if none fits, the column is a text."""
@@ -435,7 +443,8 @@ class Guesses:
             self._seen.add(name)
         fit: dict[str, Any] = {}
         for kind in self._possible[name]:
-            if cells.base(kind) == "number" and fit.keys() & {"integer", "number"}:  # it fits, and is not chosen
+            numeric = cells.base(kind) in ("integer", "number")
+            if numeric and kind != "integer" and fit.keys() & {"integer", "number"}:  # it fits, and is not chosen
                 fit[kind] = None
             elif (values := cells.cast_if_fitting(found, kind, self._form)) is not None:
                 fit[kind] = values

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import glob
 import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,8 @@ T = TypeVar("T")
 FORMATS = {
     ".csv": "csv",
     ".tsv": "csv",
+    ".txt": "csv",
+    ".dat": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -91,8 +94,7 @@ def open_file(path: str | os.PathLike[str], options: FileOptions) -> Any:
     if options.threads is not None:
         settings["threads"] = checks.integer("threads", options.threads, least=1)
     if not form:
-        fix = "Rename a text file of cells to .csv or .tsv." if name.endswith((".txt", ".dat")) else ""
-        raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name), fix)
+        raise InvalidArgument("data", f"a file that ends in {', '.join(FORMATS)}, or a database's URL", repr(name))
     for option, value in ({**options.given(), "table": wanted} if wanted is not None else options.given()).items():
         if form not in ALLOWED[option]:
             raise InvalidArgument(option, f"left out for {form}", checks.describe(value))
@@ -184,24 +186,30 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
             if name not in columns:
                 continue
             some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
-            number = cells.fits(bare, "number", layout.numbers)
+            forms = (layout.numbers, *cells.WRITTEN.values())
+            number = reduce(pc.or_, (cells.fits(bare, "number", form) for form in forms))
             filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
             words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
             often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
             hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
-            for pair in rules.AMBIGUOUS if filled else ():
-                if not any(cells.misfits(texts, form, layout.numbers) for form in pair):
-                    hints.append(ambiguous_dates(name, pair))
+            if filled:
+                hints.append(ambiguous(name, lambda form, texts=texts: not cells.misfits(texts, form, layout.numbers)))
         return [one for one in hints if one]
 
     return without_engine_errors(look) if columns else []
 
 
-def ambiguous_dates(name: str, formats: tuple[str, str]) -> str:
-    """The advice to declare which of two formats dates have, if both fit."""
-    first, second = (pasted(f"{name}={one}") for one in formats)
-    days, months = f"--type {first} if the day comes first", f"--type {second} if the month does"
-    return f"{label(name)} may hold dates. Declare how they are written: {days}, {months}."
+def ambiguous(name: str, fit: Callable[[str], bool]) -> str:
+    """The advice to declare which of two formats dates or numbers have, if both fit; else ""."""
+    pair = next((pair for pair in rules.AMBIGUOUS if all(map(fit, pair))), None)
+    if pair is None:
+        return ""
+    first, second = (f"--type {pasted(f'{name}={one}')}" for one in pair)
+    if pair in rules.DATES:
+        ways, what = f"{first} if the day comes first, {second} if the month does", "dates"
+    else:
+        ways, what = f"{first} if a comma separates thousands, {second} if it is the decimal sign", "numbers"
+    return f"{label(name)} may hold {what}. Declare how they are written: {ways}."
 
 
 def hint(name: str, word: str, often: int, filled: int) -> str:
@@ -254,8 +262,10 @@ def local_files(name: str, form: str) -> list[str]:
 def _missing(name: str) -> InvalidArgument:
     """An error about a file that does not exist, with the file of the same folder that may be meant."""
     place = Path(name)
-    beside = [one.name for one in place.parent.iterdir()] if place.parent.is_dir() else []
-    return InvalidArgument("data", "a file that exists", repr(name), checks.did_you_mean(place.name, beside))
+    beside = {one.stem: one.name for one in place.parent.iterdir()} if place.parent.is_dir() else {}
+    near = difflib.get_close_matches(place.stem, beside, n=1)
+    fix = f"Did you mean {beside[near[0]]!r}?" if near else ""
+    return InvalidArgument("data", "a file that exists", repr(name), fix)
 
 
 def _matches(name: str, form: str) -> list[str]:

@@ -23,6 +23,8 @@ Kind = Literal["integer", "number", "boolean", "text", "time", "duration", "othe
 "any" stands for a column without a declared type, such as a list or a column of Python objects: each of its rows is
 read by itself, as what it is asked for. "other" stands for a declared type that none of the others describes.
 """
+NUMBERS: tuple[Kind, ...] = ("integer", "number")
+
 NUMERIC: tuple[Kind, ...] = ("integer", "number", "boolean", "any")
 """Kinds whose rows can be read as numbers."""
 

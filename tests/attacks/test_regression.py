@@ -11,7 +11,7 @@ from uptack.blocks.partition import equal_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy
 from uptack.regression.block_fits import BEYOND, fit_blocks
-from uptack.regression.hampel_fit import vertex
+from uptack.regression.hampel_fit import minimiser
 
 BETA = np.array([1.0, 2.0, -3.0])
 
@@ -114,7 +114,7 @@ def test_absolute_deviations_are_least_on_exact_data_and_others():
             if wrong < 0.2:
                 assert np.abs(found[told] - truth).max() < 1e-9
             for rows, beta in zip(members[told][:5], found[told][:5], strict=True):
-                best = np.array([float(b) for b in vertex(x[rows], y[rows], beta)])
+                best = np.array([float(b) for b in minimiser(x[rows], y[rows])])
                 sums = [np.abs(y[rows] - x[rows] @ b).sum() for b in (beta, best)]
                 assert sums[0] <= sums[1] * (1 + 1e-9) + 1e-9
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from uptack.papers import R_H
 from uptack.regression import hampel_regression, shortcut_regression
-from uptack.regression.hampel_fit import minimise, normalise
+from uptack.regression.hampel_fit import minimiser, normalise
 
 Floats = NDArray[np.float64]
 Fit = Callable[[Floats, Floats], Floats | None]
@@ -52,7 +52,7 @@ def _design(x: Floats) -> Floats:
 
 
 def _limit(x: Floats, y: Floats) -> Floats:
-    return minimise(*normalise(_design(x), y)).beta
+    return np.array(minimiser(*normalise(_design(x), y)), np.float64)
 
 
 def _least_squares(x: Floats, y: Floats) -> Floats:

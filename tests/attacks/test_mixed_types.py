@@ -63,13 +63,13 @@ NUMERIC = {
     ),
     "fourier": lambda x: ut.fourier_density(x, 1, low=0, high=20, **drop()).value.at([5.0, 10.0]),
     "shortcut_regression": lambda x: ut.shortcut_regression(
-        x, OTHER, epsilon=4, blocks=200, missing="ignore", progress=False, entropy=seed()
+        x, OTHER, epsilon=4, blocks=200, missing="drop", progress=False, entropy=seed()
     ),
     "shortcut_regression, y": lambda x: ut.shortcut_regression(
-        OTHER, x, epsilon=4, blocks=200, missing="ignore", progress=False, entropy=seed()
+        OTHER, x, epsilon=4, blocks=200, missing="drop", progress=False, entropy=seed()
     ),
     "hampel_regression": lambda x: ut.hampel_regression(
-        x, OTHER, epsilon=4, delta=1e-6, missing="ignore", entropy=seed()
+        x, OTHER, epsilon=4, delta=1e-6, missing="drop", entropy=seed()
     ),
     "prediction_interval": lambda x: random_dp.prediction_interval(x, 0.1),
     "session": lambda x: ut.open({"x": x}, entropy=seed())["x"].median(epsilon=1),

@@ -41,7 +41,7 @@ def test_several_rows_of_one_person_are_said_to_be_taken_for_independent(rows):
         ut.kendall_tau(x, y, **told),
         ut.correlation_matrix(np.column_stack([x, y]), **told),
         ut.signed_rank(x, **told),
-        ut.signed_rank(x, missing="ignore", **told),
+        ut.signed_rank(x, missing="drop", **told),
         ut.superiority(x, ward, **groups),
         ut.mann_whitney(x, ward, **groups),
         ut.kruskal_wallis(x, ward, **groups),

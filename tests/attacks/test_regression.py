@@ -11,7 +11,7 @@ from uptack.blocks.partition import equal_blocks
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy
 from uptack.regression.block_fits import BEYOND, fit_blocks
-from uptack.regression.hampel_fit import vertex
+from uptack.regression.hampel_fit import minimiser
 
 BETA = np.array([1.0, 2.0, -3.0])
 
@@ -30,7 +30,7 @@ def lines(n, seed=0, columns=2):
 def test_missing_rows_take_part_in_nothing(adjacency, kind):
     x, y = lines(30_000)
     y[np.random.default_rng(1).random(y.size) < 0.5] = np.nan
-    asked = {"epsilon": 2, "missing": "ignore", "adjacency": adjacency, "block_fit": kind}
+    asked = {"epsilon": 2, "missing": "drop", "adjacency": adjacency, "block_fit": kind}
     r = ut.shortcut_regression(x, y, **asked, standard_errors=True, entropy=SeededEntropy(1))
     low, high = (np.array(end) for end in r.interval(0.99))
     assert np.abs(r.value - BETA).max() < 0.1
@@ -44,7 +44,7 @@ def test_few_complete_rows_get_a_right_answer_or_none(share):
     x, y = lines(40_000)
     x[np.random.default_rng(2).random(len(x)) < share, 0] = np.nan
     for seed in range(5):
-        r = ut.shortcut_regression(x, y, epsilon=2, missing="ignore", entropy=SeededEntropy(seed))
+        r = ut.shortcut_regression(x, y, epsilon=2, missing="drop", entropy=SeededEntropy(seed))
         assert bool(r) == (share == 0.9)
         assert not r or np.abs(r.value - BETA).max() < 0.3
 
@@ -53,24 +53,24 @@ def test_given_blocks_that_missing_rows_leave_empty_are_refused():
     x, y = lines(8_000)
     y[80:] = np.nan
     for seed in range(20):
-        asked = {"epsilon": 10, "missing": "ignore", "blocks": 400, "entropy": SeededEntropy(seed)}
+        asked = {"epsilon": 10, "missing": "drop", "blocks": 400, "entropy": SeededEntropy(seed)}
         assert not ut.shortcut_regression(x, y, **asked)
 
 
 def test_what_all_rows_cannot_do_is_refused_for_nothing():
     x, y = lines(100)
-    refused = ut.shortcut_regression(x, y, epsilon=1, missing="ignore")
+    refused = ut.shortcut_regression(x, y, epsilon=1, missing="drop")
     assert not refused
     assert refused.privacy == Privacy(0)
     enough = lines(refused.advice.n)
     enough[1][:10] = np.nan
-    assert ut.shortcut_regression(*enough, epsilon=1, missing="ignore", entropy=SeededEntropy(3))
+    assert ut.shortcut_regression(*enough, epsilon=1, missing="drop", entropy=SeededEntropy(3))
 
 
 def test_robust_regression_with_half_of_its_rows_missing():
     x, y = lines(40_000)
     y[::2] = np.nan
-    r = ut.hampel_regression(x, y, epsilon=4, delta=1e-5, missing="ignore", entropy=SeededEntropy(1))
+    r = ut.hampel_regression(x, y, epsilon=4, delta=1e-5, missing="drop", entropy=SeededEntropy(1))
     assert np.abs(r.value - BETA).max() < 0.5
     assert r.privacy == Privacy(4, 1e-5)
 
@@ -114,7 +114,7 @@ def test_absolute_deviations_are_least_on_exact_data_and_others():
             if wrong < 0.2:
                 assert np.abs(found[told] - truth).max() < 1e-9
             for rows, beta in zip(members[told][:5], found[told][:5], strict=True):
-                best = np.array([float(b) for b in vertex(x[rows], y[rows], beta)])
+                best = np.array([float(b) for b in minimiser(x[rows], y[rows])])
                 sums = [np.abs(y[rows] - x[rows] @ b).sum() for b in (beta, best)]
                 assert sums[0] <= sums[1] * (1 + 1e-9) + 1e-9
 

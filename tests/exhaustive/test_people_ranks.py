@@ -28,14 +28,14 @@ def lines(people, how):
     x, labels, whose = owned(people)
     y = [np.nan if mark is None else float(mark) for mark in labels]
     sides = PAIR.enter({"x": x, "y": y}, whose, np.arange(len(x))).arguments
-    found = complete_rows(side_by_side({name: side.per_person(how, ORDER) for name, side in sides.items()}), "ignore")
+    found = complete_rows(side_by_side({name: side.per_person(how, ORDER) for name, side in sides.items()}), "drop")
     return found.size, Counter(map(tuple, found.lines.T.tolist()))
 
 
 def labelled(people, how):
     x, labels, whose = owned(people)
     data = LABELLED.enter({"x": x, "labels": labels}, whose, np.arange(len(x))).arguments
-    found = samples(data["x"].per_person(how, ORDER), data["labels"], GROUPS, "ignore")
+    found = samples(data["x"].per_person(how, ORDER), data["labels"], GROUPS, "drop")
     return found.size, Counter((g, v) for g, part in zip(GROUPS, found.values, strict=True) for v in part.tolist())
 
 
@@ -81,7 +81,7 @@ def test_sessions_ask_the_same_and_refuse_people_as_rows():
     ids, x, y, label = panel()
     table = {"id": ids, "x": x, "y": y, "label": label, "at": np.arange(ids.size)}
     session = ut.open(table, person="id", entropy=ut.SeededEntropy(1))
-    own = {"epsilon": 2, "person": ids, "missing": "ignore"}
+    own = {"epsilon": 2, "person": ids, "missing": "drop"}
     ways = {"per_person": "last", "order": "at"}, {"per_person": "last", "order": table["at"]}
     ours = session.superiority("x", "label", groups=(1, 0), epsilon=2, **ways[0])
     assert ours.value == ut.superiority(x, label, groups=(1, 0), **own, **ways[1], entropy=ut.SeededEntropy(1)).value

@@ -66,7 +66,7 @@ def tables(rows, n):
     return [tuple(sorted(t)) for t in itertools.combinations_with_replacement(sorted(rows), n)]
 
 
-@pytest.mark.parametrize("missing", ["error", "ignore"])
+@pytest.mark.parametrize("missing", ["error", "drop"])
 def test_tau_of_a_public_number_of_rows(spied, missing):
     rows = POINTS if missing == "error" else [*POINTS[::2], (9.0, -1.0)]
     gone = (-1.0, -1.0)
@@ -161,9 +161,9 @@ def test_superiority_with_secret_labels(spied):
         assert EPSILON * Fraction(9, 10) < max(losses) <= EPSILON
 
 
-@pytest.mark.parametrize("missing", ["error", "ignore"])
+@pytest.mark.parametrize("missing", ["error", "drop"])
 def test_superiority_with_public_labels(spied, missing):
-    labels, values = ["a", "b", "a", "b", "b"], [0.0, 1.0, 2.0] + [NAN] * (missing == "ignore")
+    labels, values = ["a", "b", "a", "b", "b"], [0.0, 1.0, 2.0] + [NAN] * (missing == "drop")
     found = {}
     for x in itertools.product(values, repeat=5):
         key = tuple(map(str, x))
@@ -268,7 +268,7 @@ def test_a_matrix_moves_by_what_it_says():
         return draw()
 
     rows = [(0.0, 0.0, 2.0), (1.0, 0.0, 1.0), (0.0, 2.0, 0.0), (2.0, 1.0, 1.0), (NAN, 0.0, 0.0)]
-    for missing, universe in (("error", rows[:-1]), ("ignore", rows)):
+    for missing, universe in (("error", rows[:-1]), ("drop", rows)):
         found = {}
         for table in itertools.combinations_with_replacement(range(len(universe)), 4):
             with observed_by(spy):

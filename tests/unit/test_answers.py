@@ -360,16 +360,16 @@ BOUGHT = {
     "mean": lambda e: ut.mean(X, epsilon=1, missing="drop", entropy=e),
     "ptr": lambda e: ut.iqr(X, epsilon=2, delta=1e-6, method="ptr", missing="drop", entropy=e),
     "proportion": lambda e: ut.statistics.proportion(X, above=0, epsilon=1, missing="drop", entropy=e),
-    "tau": lambda e: ut.kendall_tau(X, Y, epsilon=2, missing="ignore", entropy=e),
-    "correlations": lambda e: ut.correlation_matrix(np.c_[X, Y], epsilon=2, missing="ignore", entropy=e),
-    "signed ranks": lambda e: ut.signed_rank(X, epsilon=2, missing="ignore", entropy=e),
+    "tau": lambda e: ut.kendall_tau(X, Y, epsilon=2, missing="drop", entropy=e),
+    "correlations": lambda e: ut.correlation_matrix(np.c_[X, Y], epsilon=2, missing="drop", entropy=e),
+    "signed ranks": lambda e: ut.signed_rank(X, epsilon=2, missing="drop", entropy=e),
     "scatter": lambda e: ut.scatter(np.c_[X, Y], epsilon=4, missing="drop", entropy=e),
     "scatter, add/remove": lambda e: ut.scatter(
         np.c_[X, Y], epsilon=4, missing="drop", adjacency=ut.ADD_REMOVE, entropy=e
     ),
     "regression": lambda e: ut.linear_regression(X[:, None], Y, epsilon=4, missing="drop", entropy=e),
     "superiority": lambda e: ut.superiority(
-        X, np.repeat(["a", "b"], 3000), groups=("a", "b"), epsilon=2, missing="ignore", entropy=e
+        X, np.repeat(["a", "b"], 3000), groups=("a", "b"), epsilon=2, missing="drop", entropy=e
     ),
 }
 LEFT = 5400

@@ -18,7 +18,7 @@ from uptack.reach.hampel_certificate import GridCell, Hyperplanes
 from uptack.regression import hampel_regression
 from uptack.regression.block_assignment import finite, seat_rows
 from uptack.regression.hampel import RUNGS, SCALES, cells, vertex_noise
-from uptack.regression.hampel_fit import GAP, minimise, minimiser, normalise
+from uptack.regression.hampel_fit import minimiser, normalise
 
 E1 = {"epsilon": 1, "delta": 1e-6}
 
@@ -62,29 +62,21 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_fit_is_a_minimiser(kind):
     rng = np.random.default_rng(11)
-    for _ in range(12):
-        n, p = rng.integers(1, 60), rng.integers(1, 5)
+    for n in (*rng.integers(1, 60, size=12), 700):  # the last one is fitted from every eighth row on
+        p = rng.integers(1, 5)
         x = rng.normal(size=(n, p))
         u, y = normalise(*KINDS[kind](rng, x, x.sum(axis=1) + rng.standard_cauchy(n)))
-        fit = minimise(u, y)
-        assert fit.gap <= GAP / 10
-        assert objective(u, y, fit.beta) <= least(u, y) * (1 + 1e-7) + 1e-6
-        assert (minimise(u, y).beta == fit.beta).all()
-
-
-def test_the_exact_fit_of_many_rows_is_where_the_floats_say():
-    x, y = data(50_000, 3, outliers=0.1)
-    u, z = normalise(np.column_stack([np.ones(len(y)), x]), y)
-    assert np.allclose(np.array(minimiser(u, z), dtype=float), minimise(u, z).beta, atol=1e-9)
+        fit = minimiser(u, y)
+        assert objective(u, y, np.array(fit, float)) <= least(u, y) * (1 + 1e-7) + 1e-6
+        assert minimiser(u, y) == fit
 
 
 def test_the_fit_of_many_rows():
     x, y = data(50_000, 3, outliers=0.1)
     u, z = normalise(np.column_stack([np.ones(len(y)), x]), y)
-    fit = minimise(u, z)
-    assert fit.gap < 1e-6
+    beta = np.array(minimiser(u, z), float)
     for move in np.vstack([np.eye(3), -np.eye(3)]):
-        assert objective(u, z, fit.beta) <= objective(u, z, fit.beta + 1e-6 * move)
+        assert objective(u, z, beta) <= objective(u, z, beta + 1e-6 * move)
 
 
 def test_extreme_numbers_fit_all_the_same():
@@ -93,8 +85,8 @@ def test_extreme_numbers_fit_all_the_same():
     assert np.isfinite(u).all()
     assert np.isfinite(y).all()
     assert np.allclose((u**2).sum(axis=1), [1, 1, 1, 0, 1])
-    assert np.isfinite(minimise(u, y).beta).all()
-    assert (minimise(np.zeros((4, 2)), np.zeros(4)).beta == 0).all()
+    assert np.isfinite(np.array(minimiser(u, y), float)).all()
+    assert minimiser(np.zeros((4, 2)), np.zeros(4)) == (0, 0)
 
 
 # ----------------------------------------------------------------------------------------------------------- the cells
@@ -140,7 +132,7 @@ def test_the_certificate_is_sharp_on_many_rows():
     """φ at a point of the boundary, by its definition, is never below it, and somewhere hardly above."""
     x, y = data(3000, 2)
     u, z = normalise(np.column_stack([np.ones(len(y)), x]), y)
-    beta = minimise(u, z).beta
+    beta = np.array(minimiser(u, z), float)
     cell = GridCell(*(np.round(np.array([beta - 0.15, beta + np.array([0.1, 0.2])]) * 2**20) / 2**20))
     value = Hyperplanes(u, z, cell).certificate(cell)
     t = np.linspace(0, 1, 400)[:, None]
@@ -250,7 +242,7 @@ def test_broken_rows_are_named_or_left_out():
     y[:50] = np.nan
     with pytest.raises(ut.InvalidArgument, match="X and y must be free of NaN"):
         hampel_regression(x, y, **E1)
-    assert hampel_regression(x, y, **E1, missing="ignore", entropy=ut.SeededEntropy(1))
+    assert hampel_regression(x, y, **E1, missing="drop", entropy=ut.SeededEntropy(1))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +250,7 @@ def test_broken_rows_are_named_or_left_out():
     [
         ({"epsilon": 0}, "epsilon"),
         ({"delta": 0}, "delta"),
-        ({"missing": "drop"}, "missing"),
+        ({"missing": "low"}, "missing"),
         ({"rows_per_person": 0}, "rows_per_person"),
         ({"adjacency": "substitute"}, "adjacency"),
         ({"y": np.zeros(3)}, "y"),

@@ -122,10 +122,9 @@ def test_rows_without_all_values_contribute_nothing():
     x[::4, 1], y[1::40], x[2::50, 0] = np.nan, np.inf, np.nan
     with pytest.raises(ut.InvalidArgument, match="free of NaN"):
         ut.linear_regression(x, y, epsilon=2)
-    for missing in ("drop", "ignore"):
-        found = ut.linear_regression(x, y, epsilon=2, missing=missing, entropy=SeededEntropy(1))
-        assert np.abs((found.value - BETA) * STEP).max() < 0.2
-        assert found.privacy.epsilon <= 2
+    found = ut.linear_regression(x, y, epsilon=2, missing="drop", entropy=SeededEntropy(1))
+    assert np.abs((found.value - BETA) * STEP).max() < 0.2
+    assert found.privacy.epsilon <= 2
     mostly = np.full_like(y, np.nan)
     mostly[:300] = Y[:300]
     assert not ut.linear_regression(X, mostly, epsilon=2, missing="drop", entropy=SeededEntropy(1))

@@ -134,9 +134,9 @@ def test_frames_and_missing_rows():
         assert np.abs(r.value - BETA).max() < 0.06
     holes = X.copy()
     holes[::50, 0] = np.nan
-    with pytest.raises(ut.InvalidArgument, match="missing='ignore'"):
+    with pytest.raises(ut.InvalidArgument, match="missing='drop'"):
         ut.shortcut_regression(holes, Y, epsilon=1)
-    r = ut.shortcut_regression(holes, Y, epsilon=1, missing="ignore", entropy=SeededEntropy(1))
+    r = ut.shortcut_regression(holes, Y, epsilon=1, missing="drop", entropy=SeededEntropy(1))
     assert np.abs(r.value - BETA).max() < 0.08
 
 
@@ -193,7 +193,7 @@ def test_the_robust_estimator_passes_all_it_is_told_to_the_release():
     assert np.abs(fitted.coef_ - BETA[1:]).max() < 0.6
     assert fitted.privacy_ == Privacy(4, 1e-5)
     assert fitted.score(X, Y) > 0.6
-    told = {"fit_intercept": False, "rows_per_person": 2, "adjacency": ut.ADD_REMOVE, "missing": "ignore"}
+    told = {"fit_intercept": False, "rows_per_person": 2, "adjacency": ut.ADD_REMOVE, "missing": "drop"}
     holes = np.where(np.arange(len(X))[:, None] % 50 == 0, np.nan, X)
     free = clone(model).set_params(**told).fit(holes, Y - BETA[0])
     assert free.privacy_ == Privacy(4, 1e-5, ut.ADD_REMOVE.per_person(2))
@@ -236,6 +236,6 @@ def test_one_row_decides_nothing_about_the_table(odd):
     y = [2 * v for v in x]
     y[5] = odd
     for rows in ((x, y), (y, x)):
-        assert ut.shortcut_regression(*rows, epsilon=5, missing="ignore")
+        assert ut.shortcut_regression(*rows, epsilon=5, missing="drop")
     holes = np.array([np.nan if v is odd else v for v in y])
-    assert ut.ShortcutRegression(epsilon=5, missing="ignore").fit(np.array(x)[:, None], holes).release_
+    assert ut.ShortcutRegression(epsilon=5, missing="drop").fit(np.array(x)[:, None], holes).release_

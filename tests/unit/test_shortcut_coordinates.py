@@ -72,7 +72,7 @@ def test_round_coordinates_mend_slanted_columns_of_any_scale():
 @pytest.mark.parametrize(
     "options",
     [
-        {"missing": "ignore"},
+        {"missing": "drop"},
         {"adjacency": ut.ADD_REMOVE},
         {"method": "ptr", "delta": 1e-3, "epsilon": 40},
         {"rows_per_person": 2},

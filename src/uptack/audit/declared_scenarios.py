@@ -186,7 +186,7 @@ def people_variations(function: Declaration) -> Iterator[dict[str, Any]]:
         if more.get("weights") in ("people", "any") and "per_person" in function.allowed:
             continue  # rows share a person there, and counts alone may differ
         if set(more) <= allowed and (function.people != "each" or "per_person" in more):
-            gaps = {"missing": function.missing} if "missing" in function.allowed and "per_person" not in more else {}
+            gaps = {"missing": "drop"} if "missing" in function.allowed and "per_person" not in more else {}
             yield {**base, **gaps, **more}
 
 
@@ -200,8 +200,8 @@ def option_values(function: Declaration, name: str) -> Iterable[Options]:
     """The values of an option: listed by name, or each choice, or True."""
     shape = function.reads.shape
     if name == "missing":
-        every = function.missing == "drop" and shape == "column"
-        return [{"missing": how} for how in (("drop", "low", "high", 0) if every else (function.missing,))]
+        every = function.missing == "replace" and shape == "column"
+        return [{"missing": how} for how in (("drop", "low", "high", 0) if every else ("drop",))]
     listed = VALUES_OF.get(f"{function.name}.{name}", VALUES_OF.get(name))
     if listed is not None:
         fit = {*function.allowed, "missing"} - REFUSED.get(function.name, set())
@@ -246,7 +246,7 @@ def data_kinds(function: Declaration, options: Options, people: bool = False) ->
     else:
         yield {"flags": "flags", "columns": f"plane{gaps}", "design": f"table{gaps}", "sides": f"sides{gaps}"}[shape]
     if column and not options.get("by"):
-        if missing == function.missing and not people and "adjacency" not in options:
+        if (missing == "drop" or function.missing is None) and not people and "adjacency" not in options:
             yield "containers"
         if shape == "columns" and not {"noise", "points", "low"} & set(options):
             yield f"plane{gaps}"
@@ -262,6 +262,6 @@ def may_differ(function: Declaration, options: Options, people: bool) -> frozens
     """What is part of the value: ⊥ and what follows from a noisy number of rows; labels that are released."""
     shape = function.reads.shape
     plain = shape in ("column", "flags", "categories") and not people and function.name != "ecdf"
-    counted = options.get("missing") in ("drop", "ignore") or {"by", "adjacency", "method"} & set(options)
+    counted = options.get("missing") == "drop" or {"by", "adjacency", "method"} & set(options)
     unlisted = (shape == "categories" and "delta" in options) or options.get("by") or "formula" in options
     return (frozenset() if plain and not counted else COUNTED) | (LABELS if unlisted else frozenset())

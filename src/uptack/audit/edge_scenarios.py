@@ -304,7 +304,7 @@ def _ranks() -> list[Scenario]:
     other = np.vstack([square[:-1], [-1.0, 99.0, 99.0]])
     return [
         edge("tau", "kendall_tau", ((x, x), (x, moved))),
-        edge("tau, missing", "kendall_tau", ((x, x), (x, np.r_[x[:-1], np.nan])), missing="ignore"),
+        edge("tau, missing", "kendall_tau", ((x, x), (x, np.r_[x[:-1], np.nan])), missing="drop"),
         edge("tau, add/remove", "kendall_tau", ((x, moved), (x[:-1], x[:-1])), **SECRET),
         edge("correlations", "correlation_matrix", (square, other)),
         edge("superiority, over", "superiority", far, **two),

@@ -134,7 +134,7 @@ class Design:
             fix = "Kernels of single columns are combined by *."
             raise InvalidArgument("kernel", f"one of {p} coordinates", f"one of {self.kernel.dimension}", fix)
         if missing == "error" and not all(column.finite() for column in columns):
-            fix = "Pass missing='ignore' to leave each such row out of its fit."
+            fix = "Pass missing='drop' to leave each such row out of its fit."
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
         return columns
 
@@ -198,7 +198,7 @@ class MachineTerms:
     reads=DESIGN,
     people=True,
     data=("x", "y"),
-    missing="ignore",
+    missing="drop",
     examples=({"delta": 1e-6}, {"delta": 1e-6, "loss": "huber"}),
     page="kernel_machines",
 )
@@ -234,7 +234,7 @@ def kernel_machine(
     - `centre`, `scale`: y is fitted as (y - centre)/scale. By default from private quartiles of y, for a fifth of ε.
     - `frequencies`: the number of public features; more come closer to the kernel and take time, but no privacy.
 
-    - `missing`: "error" (default), or "ignore": a row that lacks a value, or has no label of ±1, is left out. How many
+    - `missing`: "error" (default), or "drop": a row that lacks a value, or has no label of ±1, is left out. How many
       are left is secret then, and a tenth of ε goes into a noisy number of them.
 
     With `person=` a person adds the mean loss of her rows, and N is the number of people: the machine is that of a
@@ -254,12 +254,10 @@ def kernel_machine(
     """
     design = Design(loss, kernel, bandwidth, regularization, frequencies, centre, scale)
     checks.inside_unit("delta", delta, "Gaussian noise needs δ > 0, such as 1e-6.")
-    how = checks.choice("missing", missing, ("error", "ignore"))
+    checks.choice("missing", missing, ("error", "drop"))
     promised = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
-    question = read_question(
-        "kernel machine", epsilon, {**promised, **({"missing": "drop"} if how == "ignore" else {})}
-    )
-    return question.account.close(_fit(design, design.columns(x, y, how), how, question))
+    question = read_question("kernel machine", epsilon, {**promised, "missing": missing})
+    return question.account.close(_fit(design, design.columns(x, y, missing), missing, question))
 
 
 def _fit(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:

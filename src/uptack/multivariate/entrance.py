@@ -22,7 +22,7 @@ from uptack.table.protocol import Column, Columns
 from uptack.table.reads import as_columns
 from uptack.table.values.entrance import column_field, matrix_fields
 
-MISSING = ("error", "drop", "ignore")
+MISSING = ("error", "drop")
 COUNT = Fraction(1, 50)
 """The part of ε that buys the number of rows, where rows are added and removed."""
 

@@ -183,7 +183,7 @@ def _plain(line: Floats) -> list[float | None]:
     return [None if math.isnan(v) else v for v in line.tolist()]
 
 
-@release(reads=COLUMNS, people=True, missing="ignore", page="scatter")
+@release(reads=COLUMNS, people=True, missing="drop", page="scatter")
 def scatter(
     x: Any,
     *,
@@ -203,7 +203,7 @@ def scatter(
     covariance matrix: tails and outliers hardly count. `value.correlation`, `value.principal_axes()`,
     `value.mahalanobis(points)` and `value.plot()` follow from it and cost nothing.
 
-    `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing.
+    `missing` is "error" (default) or "drop": a row without all its values contributes nothing.
     With `person=` a person adds the mean of what her rows would, and numbers of rows are numbers of people
     (`uptack.multivariate.row_sums`).
 

@@ -160,7 +160,7 @@ def _read_arguments(
         raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
     false_pass = None if delta is None else checks.inside_unit("delta", delta)
     account = Account.open(name, epsilon, entropy=entropy, unit="eps")
-    data = BlockedDesign.of(D_x, D_y, False, "ignore")
+    data = BlockedDesign.of(D_x, D_y, False, "drop")
     m = max(data.n // data.p, 1)
     return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), account
 

@@ -96,10 +96,10 @@ def read_contrast(
     """The checked arguments, and the values by group."""
     rest = {key: value for key, value in options.items() if key not in ("missing", "public_labels")}
     question = read_question(name, epsilon, rest)
-    missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
+    missing = checks.choice("missing", options.get("missing", "error"), ("error", "drop"))
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
     public = labels_are_public(question.account, options, data.in_table)
-    secret = missing == "ignore" or not public
+    secret = missing == "drop" or not public
     most = data.size if secret and question.adjacency.size_is_public else None
     question = replace(question, missing="drop" if secret else None, at_most=most)
     if data.x.integers:
@@ -184,7 +184,7 @@ def quantile_difference(
 ) -> Release[float] | NoReply:
     """The difference of two p-quantiles: that of the first group less that of the second. No bounds.
 
-    `groups` are two public labels. Rows with another label, with none, or without a value (`missing="ignore"`) are left
+    `groups` are two public labels. Rows with another label, with none, or without a value (`missing="drop"`) are left
     out.
 
     **Theorem.** The release is ε-differentially private: it is one draw by inverse sensitivity
@@ -338,7 +338,7 @@ def mean_difference(
 ) -> Release[float] | NoReply:
     """The difference of two means, that of the first group less that of the second, with Welch's interval. No bounds.
 
-    `groups` are two public labels. Rows with another label, with none, or without a value (`missing="ignore"`) are left
+    `groups` are two public labels. Rows with another label, with none, or without a value (`missing="drop"`) are left
     out.
 
     **Theorem.** The release is ε-differentially private. Each group's mean is released as `uptack.mean` releases it,

@@ -79,7 +79,7 @@ def tau_error(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
     return f"noise within {off:.2g}" if off < 1 else ""
 
 
-@release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
+@release(reads=PAIR, people="each", data=("x", "y"), missing="drop", plan=tau_error, page="kendall_tau")
 def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """Kendall's rank correlation τ-a: the share of concordant pairs of rows less that of discordant ones. No bounds.
 
@@ -104,7 +104,7 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     A fifth of ε pays for V: `result.interval()` is for the τ of the population that the rows are a sample of, by the
     normal limit of its law, and allows for the noise exactly.
 
-    With `missing="ignore"` rows that lack x or y are left out. Numbers are compared as floats of 64 bits.
+    With `missing="drop"` rows that lack x or y are left out. Numbers are compared as floats of 64 bits.
     O(n log n). The options are listed in `uptack.ranks.rank_data.RankOptions`.
 
     >>> import numpy as np
@@ -115,10 +115,10 @@ def kendall_tau(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     """
     account, missing = open_account("Kendall's τ", epsilon, options)
     rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
-    return account.close(noisy_tau(rows, account, missing == "ignore"))
+    return account.close(noisy_tau(rows, account, missing == "drop"))
 
 
-@release(reads=PAIR, people="each", data=("x", "y"), missing="ignore", plan=tau_error, page="kendall_tau")
+@release(reads=PAIR, people="each", data=("x", "y"), missing="drop", plan=tau_error, page="kendall_tau")
 def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOptions]) -> Release[float] | NoReply:
     """The correlation sin(πτ/2) of elliptical data, such as normal or Student's t, from Kendall's τ. No bounds.
 
@@ -131,7 +131,7 @@ def correlation(x: Any, y: Any, *, epsilon: Rational, **options: Unpack[RankOpti
     """
     account, missing = open_account("correlation of elliptical data", epsilon, options)
     rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
-    return account.close(noisy_tau(rows, account, missing == "ignore", transform=from_tau))
+    return account.close(noisy_tau(rows, account, missing == "drop", transform=from_tau))
 
 
 def from_tau(tau: float) -> float:
@@ -224,7 +224,7 @@ class CorrelationMatrix(TabularValue):
         return ax
 
 
-@release(reads=WIDE, people="each", missing="ignore", page="correlation_matrix")
+@release(reads=WIDE, people="each", missing="drop", page="correlation_matrix")
 def correlation_matrix(
     x: Any, *, epsilon: Rational, **options: Unpack[RankOptions]
 ) -> Release[CorrelationMatrix] | NoReply:
@@ -244,7 +244,7 @@ def correlation_matrix(
 
     A matrix with negative eigenvalues is replaced by a near one without, with ones on its diagonal. Each interval of
     `result.interval()` is for the population, by a bound on the variance of τ, and is for the correlation before that.
-    With `missing="ignore"` rows that lack a value in any column are left out.
+    With `missing="drop"` rows that lack a value in any column are left out.
 
     >>> import numpy as np
     >>> from uptack import SeededEntropy
@@ -260,7 +260,7 @@ def correlation_matrix(
     if len(columns) < 2:
         raise InvalidArgument("x", must, f"{len(columns)} of them")
     names = tuple(column.name for column in columns)
-    return account.close(_estimate_matrix(complete_rows(columns, missing), names, account, missing == "ignore"))
+    return account.close(_estimate_matrix(complete_rows(columns, missing), names, account, missing == "drop"))
 
 
 def spread(d: int, secret: bool) -> float:

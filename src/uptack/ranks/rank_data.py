@@ -27,7 +27,7 @@ from uptack.table.values.kinds import NUMERIC, canonical
 GRID = 1 << 16
 """Fractions are rounded to multiples of 1/GRID, which costs less than a part in 60,000 of the noise."""
 
-two_samples = partial(release, reads=LABELLED, people="each", data=("x", "labels"), missing="ignore")
+two_samples = partial(release, reads=LABELLED, people="each", data=("x", "labels"), missing="drop")
 EXAMPLE = {"groups": (1, 0)}
 
 LARGEST_NOISE = Fraction(1, 5)
@@ -37,7 +37,7 @@ LARGEST_NOISE = Fraction(1, 5)
 class RankOptions(Promises, total=False):
     """Options of a rank statistic.
 
-    - `missing`: with "error" (default) NaN and infinities are an error. With "ignore" rows that lack a value are left
+    - `missing`: with "error" (default) NaN and infinities are an error. With "drop" rows that lack a value are left
       out, and the number of rows is secret; ±inf is read as ±the largest float.
     """
 
@@ -57,7 +57,7 @@ class LabelOptions(RankOptions, total=False):
 def open_account(name: str, epsilon: Rational, options: Mapping[str, Any]) -> tuple[Account, str]:
     """The checked account of a release, and its `missing` option."""
     promised = {key: options[key] for key in Promises.__annotations__ if key in options}
-    missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
+    missing = checks.choice("missing", options.get("missing", "error"), ("error", "drop"))
     return Account.open(name, epsilon, **promised), missing
 
 
@@ -107,7 +107,7 @@ def complete_rows(columns: Columns, missing: str) -> Rows:
 
 def _check_finite(columns: Iterable[Column]) -> None:
     if not all(column.finite() for column in columns):
-        fix = "Pass missing='ignore' to leave out such rows."
+        fix = "Pass missing='drop' to leave out such rows."
         raise InvalidArgument("x", "free of NaN and infinities", "some", fix)
 
 

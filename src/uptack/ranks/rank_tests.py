@@ -114,7 +114,7 @@ def mann_whitney(
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("Mann and Whitney's test", epsilon, options)
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
-    pairs, public = noisy_pairs(data, account, options, missing == "ignore", ranks_without_ties)
+    pairs, public = noisy_pairs(data, account, options, missing == "drop", ranks_without_ties)
     if isinstance(pairs, Advice):
         return account.close(Outcome.refusal(HOW, pairs))
     share = min(max(pairs.share(pairs.sizes)[0], 0.0), 1.0)
@@ -137,7 +137,7 @@ def _two_groups(pairs: NoisyPairs, side: str, grid: float) -> float:
 
 
 @release(
-    reads=ROWS, people="each", data=("x", "y"), missing="ignore", examples=({"alternative": "less"},), page="rank_tests"
+    reads=ROWS, people="each", data=("x", "y"), missing="drop", examples=({"alternative": "less"},), page="rank_tests"
 )
 def signed_rank(
     x: Any, y: Any = None, *, epsilon: Rational, alternative: str = "two-sided", **options: Unpack[RankOptions]
@@ -161,7 +161,7 @@ def signed_rank(
     side = checks.choice("alternative", alternative, SIDES)
     account, missing = open_account("signed-rank test", epsilon, options)
     rows = complete_rows(side_by_side({"x": x, "y": y}), missing)
-    return account.close(_test_signs(rows, account, side, missing == "ignore" or not account.adjacency.size_is_public))
+    return account.close(_test_signs(rows, account, side, missing == "drop" or not account.adjacency.size_is_public))
 
 
 def _test_signs(rows: Rows, account: Account, side: str, secret: bool) -> Outcome[RankTest]:

@@ -221,7 +221,7 @@ def _estimate_share(
 ) -> Outcome[float]:
     """The share of pairs, or what is made of it."""
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
-    pairs, public = noisy_pairs(data, account, options, missing == "ignore")
+    pairs, public = noisy_pairs(data, account, options, missing == "drop")
     if isinstance(pairs, Advice):
         return Outcome.refusal(HOW, pairs)
     share, scale = pairs.share(pairs.sizes)

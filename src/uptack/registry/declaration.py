@@ -93,7 +93,8 @@ class Declaration:
     - `data` names the arguments that hold data. `reads` says which columns of a table they are; it is None for a
       function that takes something else (a value, a user's function).
     - `by` runs the function for each group, if that is possible.
-    - `missing` is the default of a session for missing values; None if the function has no such option.
+    - `missing` says whether missing values may be replaced ("replace") or only left out ("drop"); None if the function
+      has no such option.
     - `plan` and `spends` describe the error and the loss of a release before it is made.
     - `examples` are calls without their data. The audit makes its cases from them.
     - `page` is its page in the docs. `also` is a shorter name in sessions and commands.
@@ -295,7 +296,7 @@ def release(
     reads: Any = None,
     data: tuple[str, ...] = ("x",),
     by: Runner | None = None,
-    missing: str | None = "drop",
+    missing: str | None = "replace",
     plan: Planner | None = None,
     examples: tuple[Mapping[str, Any], ...] = ({},),
     page: str = "",

@@ -128,7 +128,7 @@ class BlockedDesign:
         """How many rows are complete, or people have such a row. Where none may be missing, some are an error for the
         curator."""
         if self.missing == "error" and self.rows.lacking():
-            fix = "Pass missing='ignore' to leave each such row out of its fit."
+            fix = "Pass missing='drop' to leave each such row out of its fit."
             raise InvalidArgument("X and y", "free of NaN and infinities", "some", fix)
         return self.rows.n
 

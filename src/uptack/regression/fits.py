@@ -54,7 +54,7 @@ many columns of found levels."""
 FEW = "declared levels, or more rows in each category"
 
 
-FIT: dict[str, Any] = {"reads": FORMULA_DESIGN, "people": True, "data": ("x", "y"), "missing": "ignore"}
+FIT: dict[str, Any] = {"reads": FORMULA_DESIGN, "people": True, "data": ("x", "y"), "missing": "drop"}
 """What is declared of every regression by bounded sums."""
 
 
@@ -67,7 +67,7 @@ class FitOptions(Promises, total=False):
     - `formula`: response and predictors of a frame, as in "price ~ log(carat) + C(cut)" (`uptack.regression.formulas`).
     - `levels`: the levels of its categories. Where they are not declared, `delta` finds those with enough rows, for a
       tenth of ε.
-    - `missing`: "error" (default) tells the curator. With "drop" ("ignore" is the same) a row without all its values
+    - `missing`: "error" (default) tells the curator. With "drop" a row without all its values
       contributes nothing, and the number of complete rows is bought for 2% of ε.
     """
 

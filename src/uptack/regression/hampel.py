@@ -252,7 +252,7 @@ LARGER = {1: 2.2, 2: 2.7, 3: 3.0, 4: 3.2}
 """Scales of fits to p rows over those of fits to the larger blocks where the number of rows is secret, by p."""
 
 
-@release(reads=DESIGN, data=("x", "y"), missing="ignore", also="robust_regression", examples=({"delta": 1e-6},))
+@release(reads=DESIGN, data=("x", "y"), missing="drop", also="robust_regression", examples=({"delta": 1e-6},))
 def hampel_regression(
     x: Any,
     y: Any,
@@ -270,11 +270,11 @@ def hampel_regression(
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 
     **Theorem.** (ε, δ)-differentially private for any data: ε/5 for scales, 2ε/5 and δ for the tests of two proposals,
-    2ε/5 for the answer (`uptack.regression.hampel` has the proof). Under ADD_REMOVE, and with `missing="ignore"`,
+    2ε/5 for the answer (`uptack.regression.hampel` has the proof). Under ADD_REMOVE, and with `missing="drop"`,
     a tenth of ε is for the number of rows first.
 
     It is for up to 4 coefficients: for more the reply is ⊥, and costs nothing. H is not free of units: give columns of
-    like size, centred near 0 where there is an intercept. With `missing="ignore"` rows that are not finite take part in
+    like size, centred near 0 where there is an intercept. With `missing="drop"` rows that are not finite take part in
     nothing. `result.interval()` is about H of these rows, for all coefficients at once.
 
     >>> from uptack import SeededEntropy
@@ -285,11 +285,10 @@ def hampel_regression(
     >>> bool(np.abs(fit.value - [1, 2]).max() < 0.5), fit.privacy
     (True, Privacy(epsilon=1.0, delta=1e-06))
     """
-    kind = checks.choice("missing", missing, ("error", "ignore"))
+    checks.choice("missing", missing, ("error", "drop"))
     promised = {"delta": delta, "rows_per_person": rows_per_person, "adjacency": adjacency, "entropy": entropy}
-    how = {"method": "ptr", "missing": "drop" if kind == "ignore" else "error"}
-    question = read_question("robust regression", epsilon, {**promised, **how})
-    data = BlockedDesign.of(x, y, bool(fit_intercept), kind)
+    question = read_question("robust regression", epsilon, {**promised, "method": "ptr", "missing": missing})
+    data = BlockedDesign.of(x, y, bool(fit_intercept), missing)
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
     found, labels = _estimate(data, question), coefficient_names(data.p, bool(fit_intercept), x)

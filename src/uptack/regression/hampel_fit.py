@@ -1,22 +1,19 @@
 """H, the robust regression of Hampel that Dwork and Lei privatise: the β that minimises Σ|y_i - x_i·β|/‖x_i‖.
 
-With u_i = x_i/‖x_i‖ and y'_i = y_i/‖x_i‖ it is the sum of the distances of β to the n hyperplanes u_i·β = y'_i. Near
-the minimum almost no row is in doubt: a row further than ρ from a point keeps its sign within ρ of it, and counts by
-its gradient alone. So a fit of every eighth row gives a start, and a small linear program over the rows in doubt the
-answer (Portnoy and Koenker 1997), which a subgradient of the whole sum confirms.
-
-All that is in floats, and proposes; `minimiser` then gives an exact one: a rational vertex with a
-rational proof, on every table.
+With u_i = x_i/‖x_i‖ and y'_i = y_i/‖x_i‖ it is the sum of the distances of β to the n hyperplanes u_i·β = y'_i. The
+search goes from vertex to vertex, as Barrodale and Roberts (1973) do: the fit of every eighth row is the start, and
+each step goes to the least sum along an edge. Steps are proposed in floats and compared exactly. The result is a
+rational vertex with a rational proof, on every table.
 
 **Optimality.** Let B be as many rows as the rank of u, independent, β = U_B⁻¹·y_B, s_i = ±1 a sign of the residual of
 each other row (either one for 0), g = Σ s_i·u_i over those, and U_Bᵀλ = g. If |λ_k| ≤ 1 for all k in B, then g - U_Bᵀλ
-= 0 is a subgradient at β, which is a minimiser. Equal rows may be merged into one of weight w: then |λ_k| ≤ w_k.
+= 0 is a subgradient at β, which is a minimiser.
 
 **Termination.** If λ_k·σ > 1 for a sign σ, then along d with U_B·d = σ·e_k the sum has the slope 1 - λ_k·σ < 0. As a
 linear program in r⁺, r⁻ ≥ 0 (and β, free and always basic) that is a simplex step with r^∓_k to enter, and the first
 row whose residual comes to 0 to leave. With the lowest k, and the lowest row where several come first, it is Bland's
 rule, as outside B each row has one basic variable and the order of rows is one of variables: no run of steps that leave
-the sum as it is goes on for ever. A step guessed in floats is taken only where the exact sum falls, and at most 200
+the sum as it is goes on for ever. A step proposed in floats is taken only where the exact sum falls, and at most 200
 times, before the first step of Bland's, where it stays; and there are finitely many vertices. So the search ends on
 every table, with |λ| ≤ 1.
 
@@ -31,7 +28,6 @@ rows are exact.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -152,45 +148,31 @@ def _signs(rows: Floats, whole: list[int], common: int) -> NDArray[np.int64]:
 
 
 LEVEL = 200
-"""Steps guessed at one vertex, where the sum stays as it is, before Bland's rule has it."""
+"""Steps proposed at one vertex, where the sum stays as it is, before Bland's rule has it."""
+
+SMALL, THIN = 200, 8
+"""Up to so many rows the search starts anywhere; of a larger table, at the fit of every eighth row."""
 
 
-def vertex(u: Floats, y: Floats, near: Floats | None = None, *, guesses: bool = True) -> tuple[Fraction, ...]:
-    """A minimiser. `near` says where to start; without `guesses` each step is Bland's."""
+def minimiser(u: Floats, y: Floats, *, proposals: bool = True) -> tuple[Fraction, ...]:
+    """An exact minimiser of Σ|y_i - u_i·β|: a rational vertex, on every table. Without `proposals` each step is
+    Bland's."""
     u, y = np.ascontiguousarray(u, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
-    rows, columns = _independent_rows(u, _rows_through(u, y, near))
-    found = [Fraction(0)] * u.shape[1]
-    if rows:
-        part = np.ascontiguousarray(u[:, columns])
-        beta = _Search(part, y, np.ones(len(y), dtype=np.int64), guesses).run(rows, patience=0 if guesses else None)
-        if beta is None:
-            merged, z, weights, where = _merge_rows(part, y)
-            beta = _Search(merged, z, weights, guesses).run([int(where[i]) for i in rows])
-        assert beta is not None
-        for j, value in zip(columns, beta, strict=True):
-            found[j] = value
-    return tuple(found)
+    _, columns, values = _minimal_vertex(u, y, proposals)
+    beta = [Fraction(0)] * u.shape[1]
+    for j, value in zip(columns, values, strict=True):
+        beta[j] = value
+    return tuple(beta)
 
 
-def _merge_rows(u: Floats, y: Floats) -> tuple[Floats, Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Each plane once, how often it comes, and which one each row is: (u, y) and (-u, -y) are the same."""
-    lead = u[np.arange(len(u)), np.argmax(u != 0, axis=1)]
-    full = np.column_stack([u, y]) * np.where(lead < 0, -1.0, 1.0)[:, None] + 0.0
-    order = np.lexsort(full.T)
-    new = np.r_[True, (full[order[1:]] != full[order[:-1]]).any(axis=1)]
-    where = np.empty(len(y), dtype=np.int64)
-    where[order] = np.cumsum(new) - 1
-    kept = full[order[new]]
-    return np.ascontiguousarray(kept[:, :-1]), kept[:, -1].copy(), np.bincount(where), where
-
-
-def _rows_through(u: Floats, y: Floats, near: Floats | None) -> NDArray[np.int64]:
-    """The rows that pass by the proposed point as near as rounding tells, or none."""
-    if near is None or not np.isfinite(near).all():
-        return np.zeros(0, dtype=np.int64)
-    with np.errstate(all="ignore"):
-        close = np.abs(y - u @ near) <= 2.0**-40 * (np.abs(y) + np.abs(u) @ np.abs(near)) + TINY
-    return np.flatnonzero(close & u.any(axis=1))
+def _minimal_vertex(u: Floats, y: Floats, proposals: bool) -> tuple[list[int], list[int], Vector]:
+    """The rows that meet in a minimiser, the columns in which they are independent, and their coefficients."""
+    start = [THIN * i for i in _minimal_vertex(u[::THIN], y[::THIN], proposals)[0]] if len(y) > SMALL else []
+    rows, columns = _independent_rows(u, np.array(start, np.int64))
+    if not rows:
+        return [], [], []
+    vertex = _Search(np.ascontiguousarray(u[:, columns]), y, proposals).run(rows)
+    return vertex.rows, columns, vertex.beta
 
 
 # ------------------------------------------------------------------------------------------------------ rows, columns
@@ -244,15 +226,18 @@ def _pivots(kernel: list[Vector]) -> set[int]:
 
 
 @dataclass(frozen=True)
-class _VertexState:
-    """A vertex: its rows, the inverse of U_B, β, the residuals, their signs (0 in B, ±1 elsewhere), and the sum."""
+class _Vertex:
+    """Its rows, the inverse of U_B, β, the residuals and their signs (0 in B, ±1 elsewhere), g, and the sum.
+
+    `ties` orders residuals of 0: they are what these would be, were the planes moved a little apart; 0 for others.
+    """
 
     rows: list[int]
     inverse: list[Vector]
     beta: Vector
     residuals: Residuals
     signs: Floats
-    second: Floats
+    ties: Floats
     gradient: Vector
     total: Fraction
 
@@ -260,7 +245,7 @@ class _VertexState:
         """λ_k."""
         return dot(self.gradient, [line[k] for line in self.inverse])
 
-    def swapped(self, k: int, i: int) -> list[int]:
+    def swap(self, k: int, i: int) -> list[int]:
         """Its rows with another one in place k."""
         return [*self.rows[:k], i, *self.rows[k + 1 :]]
 
@@ -268,122 +253,103 @@ class _VertexState:
 class _Search:
     """From vertex to vertex, down."""
 
-    def __init__(self, u: Floats, y: Floats, weights: NDArray[np.int64], guesses: bool) -> None:
-        self.u, self.y, self.weights, self.guesses = u, y, weights, guesses
-        self.apart = np.random.default_rng(0).normal(size=len(y))
+    def __init__(self, u: Floats, y: Floats, proposals: bool) -> None:
+        self.u, self.y, self.proposals = u, y, proposals
+        self.shifts = np.random.default_rng(0).normal(size=len(y))
 
-    def run(self, rows: list[int], patience: int | None = None) -> Vector | None:
-        """From any independent rows to a minimiser; None if that takes more steps than `patience`."""
-        state, level = self._state(rows, None), LEVEL
-        while (leaving := self._leaving_row(state)) is not None:
-            if patience is not None and patience <= 0:
-                return None
-            patience = None if patience is None else patience - 1
-            step = self._guess_step(state, *leaving, level > 0) if self.guesses else None
-            found = step or self._bland_step(state, *leaving)
-            level = LEVEL if found.total < state.total else level - 1 if step else 0
-            state = found
-        return state.beta
+    def run(self, rows: list[int]) -> _Vertex:
+        """From any independent rows to a minimiser."""
+        vertex, left = self._vertex(rows, None), LEVEL
+        while (leaving := self._leaving_row(vertex)) is not None:
+            proposal = self._proposed_step(vertex, *leaving, left > 0) if self.proposals else None
+            following = proposal or self._bland_step(vertex, *leaving)
+            left = LEVEL if following.total < vertex.total else left - 1 if proposal else 0
+            vertex = following
+        return vertex
 
-    def _leaving_row(self, state: _VertexState) -> tuple[int, int] | None:
-        """The place in B of the lowest row with |λ| above its weight, and the sign of that λ."""
-        for k in sorted(range(len(state.rows)), key=lambda k: state.rows[k]):
-            value = state.multiplier(k)
-            if abs(value) > int(self.weights[state.rows[k]]):
+    @staticmethod
+    def _leaving_row(vertex: _Vertex) -> tuple[int, int] | None:
+        """The place in B of the lowest row with |λ| above 1, and the sign of that λ."""
+        for k in sorted(range(len(vertex.rows)), key=lambda k: vertex.rows[k]):
+            value = vertex.multiplier(k)
+            if abs(value) > 1:
                 return k, 1 if value > 0 else -1
         return None
 
-    def _sum(self, values: Floats) -> Fraction:
-        """Σ weight·value, exactly, a bit of the weights at a time."""
-        bits = range(int(self.weights.max(initial=1)).bit_length())
-        parts = (exact_sum(np.ascontiguousarray(values[(self.weights >> b) & 1 == 1])) << b for b in bits)
-        return Fraction(sum(parts), 1 << SCALE)
-
-    def _state(self, rows: list[int], kept: Floats | None) -> _VertexState:
-        """The vertex of these rows. Residuals of 0 have the sign in `kept`, or any."""
+    def _vertex(self, rows: list[int], signs_of_zeros: Floats | None) -> _Vertex:
+        """The vertex of these rows. Residuals of 0 have these signs, or any."""
         inverse = inverse_matrix([exact(self.u[i]) for i in rows])
         values = exact(self.y[rows])
         beta = [dot(line, values) for line in inverse]
         residuals = Residuals.of(self.u, self.y, beta)
         signs = residuals.signs()
-        second = self._order_of_ties(rows, inverse, signs == 0)
-        signs = np.where(signs == 0, np.where(second < 0, -1.0, 1.0) if kept is None else kept, signs)
+        ties = self._order_of_ties(rows, inverse, signs == 0)
+        any_sign = np.where(ties < 0, -1.0, 1.0) if signs_of_zeros is None else signs_of_zeros
+        signs = np.where(signs == 0, any_sign, signs)
         signs[rows] = 0.0
-        gradient = [self._sum(signs * c) for c in self.u.T]
-        total = self._sum(signs * self.y) - dot(gradient, beta)
-        return _VertexState(rows, inverse, beta, residuals, signs, second, gradient, total)
+        gradient = [_sum(signs * column) for column in self.u.T]
+        total = _sum(signs * self.y) - dot(gradient, beta)
+        return _Vertex(rows, inverse, beta, residuals, signs, ties, gradient, total)
 
     def _order_of_ties(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
         """Where many planes meet: residuals as they would be, were the planes moved a little apart; 0 for others."""
-        out = np.zeros(len(zero))
+        ties = np.zeros(len(zero))
         with np.errstate(all="ignore"):
-            move = np.array([[nearest(v) for v in line] for line in inverse]) @ self.apart[rows]
-            out[zero] = self.apart[zero] - self.u[zero] @ move
-        out[rows] = 0.0
-        return out
+            move = np.array([[nearest(v) for v in line] for line in inverse]) @ self.shifts[rows]
+            ties[zero] = self.shifts[zero] - self.u[zero] @ move
+        ties[rows] = 0.0
+        return ties
 
-    def _ray(self, state: _VertexState, k: int, sign: int) -> Residuals:
+    def _ray(self, vertex: _Vertex, k: int, sign: int) -> Residuals:
         """-u_i·d as values c - u·b with c = 0."""
-        return Residuals.of(self.u, np.zeros(len(self.y)), [line[k] * sign for line in state.inverse])
+        return Residuals.of(self.u, np.zeros(len(self.y)), [line[k] * sign for line in vertex.inverse])
 
-    def _guess_step(self, state: _VertexState, k: int, sign: int, level: bool) -> _VertexState | None:
+    def _proposed_step(self, vertex: _Vertex, k: int, sign: int, level: bool) -> _Vertex | None:
         """The least sum along the ray, in floats, if the sum has fallen for sure, or `level` and it has not risen."""
         with np.errstate(all="ignore"):
-            ray = self._ray(state, k, sign)
+            ray = self._ray(vertex, k, sign)
             slope, sure = -ray.floats, np.abs(ray.floats) > ray.error
-            here = state.second != 0
-            at, then = np.where(here, 0.0, state.residuals.floats / slope), state.second / slope
-            ahead = np.flatnonzero(sure & ((at > 0) | (here & (then > 0))) & np.isfinite(at) & (state.signs != 0))
-            order = ahead[np.lexsort((then[ahead], at[ahead]))]
-            down = nearest(sign * state.multiplier(k) - int(self.weights[state.rows[k]]))
-            passed = np.cumsum(2 * self.weights[order] * np.abs(slope[order])) >= down
+            tied = vertex.ties != 0
+            at, among_ties = np.where(tied, 0.0, vertex.residuals.floats / slope), vertex.ties / slope
+            met = sure & ((at > 0) | (tied & (among_ties > 0))) & np.isfinite(at) & (vertex.signs != 0)
+            ahead = np.flatnonzero(met)
+            order = ahead[np.lexsort((among_ties[ahead], at[ahead]))]
+            down = nearest(sign * vertex.multiplier(k) - 1)
+            passed = np.cumsum(2 * np.abs(slope[order])) >= down
         if not passed.any():
             return None
-        found = self._state(state.swapped(k, int(order[np.argmax(passed)])), None)
-        return found if found.total < state.total or (level and found.total == state.total) else None
+        proposal = self._vertex(vertex.swap(k, int(order[np.argmax(passed)])), None)
+        return proposal if proposal.total < vertex.total or (level and proposal.total == vertex.total) else None
 
-    def _bland_step(self, state: _VertexState, k: int, sign: int) -> _VertexState:
+    def _bland_step(self, vertex: _Vertex, k: int, sign: int) -> _Vertex:
         """To the first row that the ray meets, the lowest of several: exactly."""
-        ray = self._ray(state, k, sign)
+        ray = self._ray(vertex, k, sign)
         with np.errstate(all="ignore"):
-            away, speed = np.abs(state.residuals.floats), np.abs(ray.floats)
-            toward = (state.signs != 0) & ~((state.signs * ray.floats > 0) & (speed > ray.error))
-            latest = (away + state.residuals.error) / (speed - ray.error)
+            distance, speed = np.abs(vertex.residuals.floats), np.abs(ray.floats)
+            toward = (vertex.signs != 0) & ~((vertex.signs * ray.floats > 0) & (speed > ray.error))
+            latest = (distance + vertex.residuals.error) / (speed - ray.error)
             sure = toward & (speed > ray.error) & (latest >= 0)
             bound = latest[sure].min(initial=np.inf) * (1 + 2.0**-40)
-            earliest = np.maximum(away - state.residuals.error, 0.0) / (speed + ray.error) * (1 - 2.0**-40)
-            candidates = np.flatnonzero(toward & ~(earliest > bound))
-        best: tuple[Fraction, int] | None = None
-        for i in map(int, candidates):
-            speed_ = -ray.exact(i)
-            if speed_ * int(state.signs[i]) > 0:
-                at = state.residuals.exact(i) / speed_, i
-                best = at if best is None or at < best else best
-        assert best is not None  # a sum of distances is bounded below
-        kept = state.signs.copy()
-        kept[state.rows[k]] = -sign
-        return self._state(state.swapped(k, best[1]), kept)
+            earliest = np.maximum(distance - vertex.residuals.error, 0.0) / (speed + ray.error) * (1 - 2.0**-40)
+            candidates = np.flatnonzero(toward & ~(earliest > bound)).tolist()
+        speeds = {i: -ray.exact(i) for i in candidates}
+        meetings = [(vertex.residuals.exact(i) / v, i) for i, v in speeds.items() if v * int(vertex.signs[i]) > 0]
+        _, entering = min(meetings)  # there is one: a sum of distances is bounded below
+        signs = vertex.signs.copy()
+        signs[vertex.rows[k]] = -sign
+        return self._vertex(vertex.swap(k, entering), signs)
+
+
+def _sum(values: Floats) -> Fraction:
+    """Their sum, exactly."""
+    return Fraction(exact_sum(np.ascontiguousarray(values)), 1 << SCALE)
 
 
 LARGEST = 1e100
 """Larger y' are cut to this, row by row: no coefficient is as large, so their signs stay."""
 
-SMALL, THIN, ROUNDS = 1000, 8, 20
-"""Rows that make a linear program at once, the part of a larger table that gives the start, and the most rounds."""
-
-GAP = 0.25
-"""What a fit in floats aims for, with room: the length of the shortest subgradient, in rows."""
-
 LEAST_ENTRY, LEAST_RESPONSE = 2.0**-200, 2.0**-800
 """Smaller entries of u and y' are read as 0, row by row, so that no product of theirs underflows."""
-
-
-@dataclass(frozen=True)
-class HampelFit:
-    """A minimiser up to rounding, and the length of a subgradient there: 0 up to rounding says that it is one."""
-
-    beta: Floats
-    gap: float
 
 
 def normalise(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -401,146 +367,3 @@ def normalise(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         scaled = np.where(there, y, 0.0) / size / length
     u, cut = u / length[:, None], np.clip(scaled, -LARGEST, LARGEST)
     return np.where(np.abs(u) < LEAST_ENTRY, 0.0, u), np.where(np.abs(cut) < LEAST_RESPONSE, 0.0, cut)
-
-
-def minimiser(u: Floats, y: Floats) -> tuple[Fraction, ...]:
-    """An exact minimiser of Σ|y_i - u_i·β|: a rational vertex, on every table."""
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            near = minimise(u, y).beta
-    except (ArithmeticError, ValueError, np.linalg.LinAlgError):  # errors of floats must not depend on the data
-        return vertex(u, y)
-    return vertex(u, y, near)
-
-
-def minimise(u: Floats, y: Floats) -> HampelFit:
-    """A minimiser of Σ|y_i - u_i·β| up to rounding, for rows of length 1 or 0. The same table gives the same one."""
-    n, p = u.shape
-    if p == 1:
-        return _median(u[:, 0], y)
-    if n > SMALL:
-        beta = minimise(np.ascontiguousarray(u[::THIN]), np.ascontiguousarray(y[::THIN])).beta
-    else:
-        beta = _reweighted(u, y)
-    best, doubt, wider = HampelFit(beta, np.inf), min(n, max(SMALL, round(2 * n ** (2 / 3)))), 1.0
-    for _ in range(ROUNDS if n else 0):
-        found, inside = _minimise_in_box(u, y, beta, doubt, wider)
-        best = min(best, found, key=lambda fit: fit.gap)
-        if best.gap <= GAP / 1000:
-            break
-        beta, doubt, wider = found.beta, min(n, 2 * doubt), wider / 64 if inside else wider * 8
-    for start in (best.beta, np.zeros(p)):
-        if best.gap > GAP / 1000:
-            best = min(best, _descend(u, y, start), key=lambda fit: fit.gap)
-    return best
-
-
-def _median(u: Floats, y: Floats) -> HampelFit:
-    """For one coefficient: the lower median of the points y'/u, which all count alike."""
-    points = (y / np.where(u == 0, 1.0, u))[u != 0]
-    middle = max(points.size - 1, 0) // 2
-    return HampelFit(np.partition(points, middle)[middle : middle + 1] if points.size else np.zeros(1), 0.0)
-
-
-def _reweighted(u: Floats, y: Floats, rounds: int = 25) -> Floats:
-    """Near the minimum by least squares with weights 1/|residual|."""
-    beta: Floats = np.zeros(u.shape[1])
-    away = np.abs(y)
-    for _ in range(rounds):
-        weight = 1 / np.maximum(away, 1e-8 * np.median(away) + 1e-200)
-        weight /= weight.max(initial=1e-300)
-        gram = (u * weight[:, None]).T @ u + 1e-12 * np.eye(u.shape[1])
-        beta = np.linalg.solve(gram, u.T @ (weight * y))
-        away = np.abs(y - u @ beta)
-    return beta
-
-
-def _minimise_in_box(u: Floats, y: Floats, beta: Floats, doubt: int, wider: float) -> tuple[HampelFit, bool]:
-    """The minimum within a box around β in which all but `doubt` rows keep their sign, and whether it is inside.
-
-    The program is the dual one, with a bounded variable a row in doubt and one equation a coefficient:
-    maximise r·a - ρ·Σ(w⁺ + w⁻) over |a| ≤ 1, w ≥ 0, Σ a_i·u_i + w⁺ - w⁻ = G, the gradient of the other rows. Lengths
-    are in units of ρ. Its multipliers are the step. Where all rows are in doubt the box has the size of the typical
-    residual that is not 0, times `wider`.
-    """
-    import scipy
-
-    n, p = u.shape
-    r = y - u @ beta
-    away = np.abs(r)
-    near = np.sort(np.argpartition(away, doubt - 1)[:doubt]) if doubt < n else np.arange(n)
-    radius, half = float(away[near].max()), float(np.sqrt(1 / p))
-    if doubt == n:
-        apart = away[away > 2.0**-44 * (np.abs(y) + np.abs(u) @ np.abs(beta))]
-        radius, half = 8 * wider * float(np.median(apart)) if apart.size else 0.0, 1.0
-    if radius == 0:  # all rows meet in β
-        return HampelFit(beta, 0.0), True
-    sign = -np.sign(r)
-    sign[near] = 0.0
-    cost = np.concatenate([-np.clip(r[near] / radius, -1e4, 1e4), np.full(2 * p, half)])
-    equations = np.vstack([u[near], np.eye(p), -np.eye(p)]).T
-    bounds = [(-1, 1)] * near.size + [(0, None)] * (2 * p)
-    solved = scipy.optimize.linprog(cost, A_eq=equations, b_eq=sign @ u, bounds=bounds, method="highs-ds")
-    if solved.x is None:
-        return HampelFit(beta, np.inf), False
-    found = _meeting_point(u[near], y[near], beta - radius * np.asarray(solved.eqlin.marginals), radius)
-    inside = bool((np.abs(found - beta) < half * radius * (1 - 1e-9)).all())
-    return HampelFit(found, _subgradient(u, y, found, near, solved.x[: near.size], radius)), inside
-
-
-def _meeting_point(u: Floats, y: Floats, close: Floats, radius: float) -> Floats:
-    """The point where independent rows through (almost) a given point meet, to full precision."""
-    import scipy
-
-    r = y - u @ close
-    rows = np.flatnonzero(np.abs(r) <= 1e-6 * radius)
-    if rows.size == 0:
-        return close
-    triangle, order = scipy.linalg.qr(u[rows].T, mode="r", pivoting=True)
-    rank = int((np.abs(np.diag(triangle)) > 1e-7).sum())
-    chosen = rows[order[:rank]]
-    step: Floats = np.linalg.lstsq(u[chosen], r[chosen], rcond=None)[0]
-    exact = close + step
-    step = np.linalg.lstsq(u[chosen], y[chosen] - u[chosen] @ exact, rcond=None)[0]
-    return exact + step
-
-
-def _descend(u: Floats, y: Floats, beta: Floats, rounds: int = 200) -> HampelFit:
-    """Down along the shortest subgradient, each step to the least sum on its line, which a weighted median finds.
-
-    A step ends on a row, and the next one then runs along it: so narrow valleys, where a program's tolerance is too
-    coarse, are followed to their end.
-    """
-    import scipy
-
-    best = HampelFit(beta, np.inf)
-    for _ in range(rounds):
-        r = y - u @ beta
-        on = (np.abs(r) <= 2.0**-48 * (np.abs(y) + np.abs(u) @ np.abs(beta))) & u.any(axis=1)
-        rest = -np.where(on, 0.0, np.sign(r)) @ u
-        shortest = scipy.optimize.lsq_linear(u[on].T, -rest, (-1, 1), method="bvls").fun if on.any() else rest
-        best = min(best, HampelFit(beta, float(np.linalg.norm(shortest))), key=lambda fit: fit.gap)
-        if best.gap <= GAP / 1000:
-            break
-        slope = u @ shortest / -np.linalg.norm(shortest)
-        moving = ~on & (slope != 0)
-        at, weight = r[moving] / slope[moving], np.abs(slope[moving])
-        order = np.argsort(at, kind="stable")
-        passed = np.cumsum(weight[order])
-        still = float(np.abs(slope[on]).sum())  # rows at the start: they count as met
-        reached = passed + still * (at[order] >= 0) >= (passed[-1] + still) / 2 if at.size else np.array([False])
-        step = float(at[order][np.argmax(reached)]) if reached.any() else 0.0
-        if step <= 0:
-            break
-        beta = beta - step * shortest / np.linalg.norm(shortest)
-    return best
-
-
-def _subgradient(u: Floats, y: Floats, beta: Floats, near: NDArray[np.int64], dual: Floats, radius: float) -> float:
-    """The length of Σ a_i·u_i with a_i = -sign(residual), and the program's own a_i where the residual is rounding."""
-    r = y - u @ beta
-    own = -np.sign(r)
-    noise = 2.0**-44 * (np.abs(y[near]) + np.abs(u[near]) @ np.abs(beta) + radius)
-    own[near] = np.where(np.abs(r[near]) <= noise, -dual, own[near])
-    return float(np.linalg.norm(own @ u))

@@ -103,7 +103,7 @@ def linear_regression(
     spread for different x (White's errors), for privacy noise, and for what clipping may lose. It is infinite for a
     coefficient that is not resolved: one on directions of x that noise hides. `result.summary()` shows all of it.
 
-    `missing` is "error" (default) or "drop" ("ignore" is the same): a row without all its values contributes nothing,
+    `missing` is "error" (default) or "drop": a row without all its values contributes nothing,
     and the number of complete rows is bought for 2% of ε. With `person=` a person adds the mean of what her rows would
     to every sum, so the fit is that of a random row of a random person, and one person moves it as one row does
     (`uptack.multivariate.row_sums`). Standard errors hold however the rows of one person depend on each other. Numbers

@@ -69,7 +69,7 @@ class RegressionOptions(Promises, Grouping, total=False):
     """Options of a regression.
 
     - `method`: "inverse" (default), "ptr" or "dwork-lei".
-    - `missing`: "error" (default) tells the curator of rows without all their values, "ignore" leaves them out.
+    - `missing`: "error" (default) tells the curator of rows without all their values, "drop" leaves them out.
     """
 
     method: str
@@ -142,7 +142,7 @@ RARE = Fraction(1, 1000)
     by=per_group,
     people=True,
     data=("x", "y"),
-    missing="ignore",
+    missing="drop",
     examples=({}, {"standard_errors": True}, {"coordinates": "scatter", "block_fit": "hampel"}),
 )
 def shortcut_regression(
@@ -175,7 +175,7 @@ def shortcut_regression(
     (`uptack.regression.shortcut` has the theorem). ⊥ is then also the answer where a column rarely
     varies.
 
-    `missing` may be "error" or "ignore". With "ignore" a row without all its values takes part in nothing: a tenth of ε
+    `missing` may be "error" or "drop". With "drop" a row without all its values takes part in nothing: a tenth of ε
     goes into a noisy number of the complete rows, from which the number of blocks comes.
 
     ⊥, at the full price, is also the answer where too few blocks tell some coefficient: because its column is constant,
@@ -190,9 +190,8 @@ def shortcut_regression(
     standard errors are right for panels, whatever the rows of one person have in common. Numbers of rows in what is
     said here are numbers of people, and `progress` shows nothing.
     """
-    missing = checks.choice("missing", options.get("missing", "error"), ("error", "ignore"))
-    read = {**options, "missing": "drop" if missing == "ignore" else "error"}
-    question = read_question("short-cut regression", epsilon, read)
+    missing = checks.choice("missing", options.get("missing", "error"), ("error", "drop"))
+    question = read_question("short-cut regression", epsilon, options)
     request = _Request(
         checks.choice("block_fit", block_fit, FITS),
         None if blocks is None else checks.integer("blocks", blocks, least=1),

@@ -411,10 +411,10 @@ class Session:
         """The request with the defaults of the session, which it may tighten but not loosen."""
         if request.completed_by is self:
             return request
-        rows, usual = self.adjacency.rows_per_person, request.declaration.missing
+        rows, allowed = self.adjacency.rows_per_person, request.declaration.missing
         defaults = {"adjacency": self.adjacency.per_person(1), "rows_per_person": rows}
-        if usual is not None and "missing" in request.declaration.allowed:
-            defaults["missing"] = self._missing if self._missing == "error" or usual == "drop" else usual
+        if allowed is not None and "missing" in request.declaration.allowed:
+            defaults["missing"] = self._missing if self._missing == "error" or allowed == "replace" else "drop"
         given = {**defaults, **schema_options(request, self.schema, self.source.kinds)}
         relation = given["adjacency"]
         if self.adjacency.person and isinstance(relation, Adjacency) and not relation.person:
@@ -426,7 +426,7 @@ class Session:
             fix = "Such an error would reveal something about the data. The curator can open a session with it."
             raise InvalidArgument("missing", "'drop', 'low', 'high' or a number in this session", "'error'", fix)
         missing = given.get("missing", "drop")
-        if self.conditions and missing not in ("drop", "ignore"):
+        if self.conditions and missing != "drop":
             raise InvalidArgument("missing", "'drop' in a session with conditions", checks.describe(missing), DROPS)
         if self.conditions and given.get("total"):
             fix = "The number of rows that meet the conditions is secret."

@@ -585,7 +585,7 @@ class Table(ABC):
 
         So conditions cost nothing, and what is public stays public: the number of all rows, or of all people. How many
         rows meet the condition is as secret as how many have a value, and every statistic that leaves missing values
-        out (`missing="drop"`, or "ignore") is proved for that. Of counts, a row that does not meet c is in no cell. One
+        out (`missing="drop"`) is proved for that. Of counts, a row that does not meet c is in no cell. One
         that is replaced then takes at most one from one cell and gives at most one to another, as before. Only the sum
         of all cells is secret now.
         """

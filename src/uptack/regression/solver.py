@@ -143,13 +143,17 @@ class FitRows:
         return np.asarray(z * (self.loss.score(y, products(b[None], z)[0], s) * self._squared(predictors)))
 
     def split_gradients(self, batch: Floats, b: Floats, s: float, longest: float) -> tuple[Floats, Floats]:
-        """w²·z·ψ, and what that leaves of z·ψ, over `FAR`. Where w < 1 the first is cut, to leave room. What that takes
-        away is in the second.
+        """w²·z·ψ, and what that leaves of z·ψ, over `FAR`.
+
+        Where w < 1 the first is cut so that both lengths add up to the longest, but not below 1 - 1/`FAR` of it. What
+        that takes away is in the second.
         """
         predictors, z, y, _ = self._split(batch)
         score, squared = self.loss.score(y, products(b[None], z)[0], s), self._squared(predictors)
-        near = cut(z * (score * squared), np.where(squared < 1, 1 - 1 / tuning.FAR, 1.0) * longest)
-        return near, np.asarray((z * score - near) / tuning.FAR)
+        whole, far = z * score, tuning.FAR
+        room = np.maximum((far * longest - lengths(whole)) / (far - 1), (1 - 1 / far) * longest)
+        near = cut(whole * squared, np.where(squared < 1, room, longest))
+        return near, np.asarray((whole - near) / far)
 
 
 def _informed(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
@@ -291,13 +295,17 @@ class Tail:
 
 @dataclass(frozen=True, eq=False)
 class FitState:
-    """Where a fit is: the coordinates of rows, b, and the spread s."""
+    """Where a fit is: the coordinates of rows, b, and the spread s.
+
+    ψ²/information is at least `square`·s² on average.
+    """
 
     model: FitRows
     b: Floats
     s: float
     start: Start
     hessian: Hessian
+    square: float = 0.0
 
     @property
     def beta(self) -> Floats:
@@ -316,6 +324,11 @@ class FitState:
     def steeper(self) -> float:
         """How much larger the Hessian is by now than 1, as the information says."""
         return self.information / self.hessian.information
+
+    @property
+    def mean_square(self) -> float:
+        """What |g|² is at least on average, for a gradient g: p·ψ²/information, where the Hessian is 1."""
+        return self.b.size * self.square * self.s**2 * self.steeper
 
     def sizes(self, batch: Floats) -> Floats:
         """|√i·z| for the information i."""
@@ -449,7 +462,9 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
     off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
     weights = RowWeights(state.model.coordinates, state.b, longest)
-    state = replace(state, model=replace(state.model, weights=weights)).turned(hessian.values, axes)
+    left = (float(found.matrix[p, p]) - 2 * math.sqrt(2) * found.entry) / balance**2  # at least: its noise is √2 entry
+    square = max(0.0, left - typical * float(change @ change)) / state.s**2
+    state = replace(state, model=replace(state.model, weights=weights), square=square).turned(hessian.values, axes)
     return replace(state, hessian=hessian).stepped(part_kept(change, off) * change), gross
 
 
@@ -491,9 +506,15 @@ def near_length(problem: FitProblem, state: FitState) -> float:
 
 
 def measure_tail(problem: FitProblem, state: FitState, near: float) -> Tail:
-    """Where the tail of the lengths of gradients ends, at the last b: a step may have made it longer."""
+    """Where the tail of the lengths of gradients ends, at the last b: a step may have made it longer.
+
+    If nearly all gradients are shorter than they are on average, as where y hardly ever differs from 0, the rows beyond
+    the near quantile hold the rest, and the far one is looked for where that puts them.
+    """
     beyond = problem.rank("far")
-    far = gradient_length(problem, state, "far", beyond, near, NEXT_SIZES)
+    rest = problem.n * max(0.0, state.mean_square - near**2)
+    anchor = max(near, math.sqrt(rest / (tuning.NEARER * beyond)))
+    far = gradient_length(problem, state, "far", beyond, anchor, NEXT_SIZES)
     return Tail(min(near, tuning.STEEP * far), far, beyond)
 
 
@@ -581,8 +602,9 @@ def finish(
     what clipping may lose, the part of the last step that was not made, and the noise of the Hessian times that step.
 
     Where ψ² is the information on average, squares of whole gradients add up to about n·p, and each variance is at
-    least 1/n. If gradients that are cut hold less than half of that, the few rows beyond hold the rest, as rare events
-    do: by Cauchy and Schwarz they lose up to √(rows·rest).
+    least 1/n. Of any loss they add up to what the normal equations say, at least. If gradients that are cut hold less
+    than half of that, the few rows beyond hold the rest, as rare events do: by Cauchy and Schwarz they lose up to
+    √(rows·rest).
     """
     frame, hessian, n, p = problem.frame, state.hessian, problem.n, state.b.size
     back = np.eye(p)
@@ -607,9 +629,9 @@ def finish(
     missing += lines[:, hessian.hidden] ** 2 @ short**2
     missing += (lines @ step.far) ** 2
     lost = tail.lost(step.clip)
-    seen = float(np.mean(found)) / before.steeper
-    if problem.loss.likelihood and seen < 0.5:
-        lost = max(lost, math.sqrt(tail.beyond * n * p * (1 - max(seen, 0.0))))
+    whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(found)), 0.0)
+    if seen < whole / 2:
+        lost = max(lost, math.sqrt(tail.beyond * n * (whole - seen)))
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:
         beta[0] += frame.centres[-1]

@@ -44,9 +44,10 @@ NEARER, STEEP = 4.0, 0.8
 at most: both are drawn on levels that are 4% apart."""
 
 FAR = 3.0
-"""How long the part of a gradient may be that the weight of a row far out leaves out, in clips. The other part is at
-most 1 - 1/3 of a clip then, to leave room. With n = 3,500 slopes of "bend" are covered in 92% of the runs, and without
-it in 23%; with room of 3/4 of a clip in 89%. The error of "2% dummy" at n = 20,000 becomes 1.9 in place of 1.8."""
+"""How long the part of a gradient may be that the weight of a row far out leaves out, in clips. The other part is cut
+for that, if it has to be, to no less than 1 - 1/3 of a clip. With n = 3,500 slopes of "bend" are covered in 92% of the
+runs, and without it in 23%; with room of 3/4 of a clip in 89%. The error of "2% dummy" at n = 20,000 becomes 1.9 in
+place of 1.8."""
 
 FALSE = 0.05
 """The level of the test whether far rows disagree. Without a test, a tenth of the fits of "normal, p = 3" with 20,000

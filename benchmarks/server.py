@@ -7,9 +7,12 @@ time slots, and the standard error that it has without any correlation. No relea
 
     python benchmarks/server.py --seconds 5 --json out/server.json
 
-With `--slots` it measures instead how long releases take without slots, from the record to the stored answer, beside
-the first slot that they would have. `LEAST_SECONDS` and `SECONDS_PER_CELL` are chosen from it: less than 1% of the
-releases should take longer than their first slot.
+The second table alone, with enough releases to see a correlation of 0.02, its files in memory:
+
+    TMPDIR=/dev/shm python benchmarks/server.py --seconds 0 --timed 20000 --json out/server_timing.json
+
+With `--slots` it measures instead how long releases take, with the debit, beside the first slot that they would have.
+`SECONDS_PER_COLUMN` and `SECONDS_PER_CELL` are chosen from it: less than 1% of the releases should take longer.
 
     python benchmarks/server.py --slots --json out/server_slots.json
 """
@@ -45,8 +48,9 @@ ROWS = 20_000
 BUDGET = 10**7
 PLACE = "/api/datasets/t"
 CLIENTS = (1, 10, 50)
-TIMED_CLIENTS, TIMED_SLOT = 8, 0.5
-"""Clients of the table of times, half of them at each neighbour, and its first slot in s: 16 releases a second."""
+TIMED_CLIENTS, TIMED_SLOT, TIMED_ROWS = 16, 0.5, 2_000
+"""Clients of the table of times, half of them at each neighbour, its first slot in s, and its rows: 32 releases a
+second, of little work each, so that thousands fit into minutes and few miss their slot."""
 SIZES = (2_000, 100_000, 1_000_000)
 COMMON: dict[str, tuple[list[str], dict[str, Any]]] = {
     "count": (["flag"], {}),
@@ -162,16 +166,17 @@ def speed(seconds: float) -> Iterator[Row]:
 
 def timing(count: int) -> Iterator[Row]:
     """Rank correlations of the time of an answer with the size of its noise, and with which of two tables it is of."""
-    rows = np.random.default_rng(1).random(ROWS)
+    rows = np.random.default_rng(1).random(TIMED_ROWS)
     other = np.concatenate([[1e9], rows[1:]])
     with tempfile.TemporaryDirectory() as name:
         for slots in (False, True):
             seconds = TIMED_SLOT if slots else None
+            many = count if slots else min(count, 2_000)
             with (
                 Running(Path(name), rows, slots=slots, seconds=seconds) as one,
                 Running(Path(name), other, slots=slots, seconds=seconds) as two,
             ):
-                took, times, sizes, which = timed([one, two], count)
+                took, times, sizes, which = timed([one, two], many)
             yield {
                 "answers": "at time slots" if slots else "at once",
                 "releases": len(times),
@@ -205,13 +210,15 @@ def timed(servers: list[Running], count: int) -> tuple[float, list[float], list[
 
 
 class TimedService(Service):
-    """A service that knows how long each of its releases took, from the record to the stored answer."""
+    """A service that knows how long each of its releases took, with the debit."""
 
     times: list[float]
 
-    def _compute(self, record: Any, job: Any) -> None:
-        super()._compute(record, job)
-        self.times.append(time.time() - record.made)
+    def _make(self, job: Any) -> Any:
+        start = time.perf_counter()
+        made = super()._make(job)
+        self.times.append(time.perf_counter() - start)
+        return made
 
     def measure(self, statistic: str, body: Any, seconds: float, least: int, clients: int) -> np.ndarray[Any, Any]:
         """The seconds of releases that some clients ask for at once."""
@@ -260,7 +267,7 @@ def durations(seconds: float, least: int, clients: int) -> Iterator[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each line")
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each line; 0 for none")
     parser.add_argument("--timed", type=int, default=4000, help="releases of the table of times; 0 for none")
     parser.add_argument("--slots", action="store_true", help="how long releases take, to choose the first slot")
     parser.add_argument("--least", type=int, default=100, help="releases of each line of --slots, at least")
@@ -270,7 +277,8 @@ def main() -> None:
     if options.slots:
         measures = [durations(options.seconds, options.least, options.clients)]
     else:
-        measures = [speed(options.seconds), *([timing(options.timed)] if options.timed else [])]
+        measures = [speed(options.seconds)] if options.seconds else []
+        measures += [timing(options.timed)] if options.timed else []
     tables = []
     for rows in measures:
         tables.append(list(rows))

@@ -217,14 +217,21 @@ class Ledger(Tabular):
 
     def history(self, analyst: str | None = None) -> list[Entry]:
         """All debits in order, or those of one analyst."""
-        who = None if analyst is None else _text("analyst", analyst)
-        return [entry for entry in self.entries() if entry.kind == "debit" and who in (None, entry.analyst)]
+        return self.entries(kind="debit", analyst=analyst)
 
-    def entries(self) -> list[Entry]:
-        """All entries in order: the budget, allowances and debits."""
+    def entries(self, *, kind: str | None = None, analyst: str | None = None, latest: int | None = None) -> list[Entry]:
+        """The entries in order: the budget, allowances and debits; of one kind, of one analyst, or only the latest."""
+        who = None if analyst is None else _text("analyst", analyst)
+        equal = {name: value for name, value in (("kind", kind), ("analyst", who)) if value is not None}
         with self._store.reading() as connection:
             relation = self._stored_budget(connection).adjacency
-            return [entry_chain.entry(row, relation) for row in ledger_store.rows(connection, self.dataset)]
+            rows = ledger_store.rows(connection, self.dataset, latest, **equal)
+            return [entry_chain.entry(row, relation) for row in rows]
+
+    def analysts(self) -> list[str]:
+        """The analysts who have spent something, or have an allowance."""
+        with self._store.reading() as connection:
+            return ledger_store.analysts(connection, self.dataset)
 
     def tight(self, delta: Rational) -> Privacy:
         """What the history would have cost if all its loss trees had been fixed before the first release.

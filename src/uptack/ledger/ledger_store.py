@@ -315,11 +315,22 @@ def head(connection: sa.Connection, dataset: str, lock: bool = False) -> Head | 
     return None if found is None else Head(found.number, found.hash)
 
 
-def rows(connection: sa.Connection, dataset: str) -> Iterator[Row]:
-    """The rows of a data set in order."""
-    query = sa.select(entries).filter_by(dataset=dataset).order_by(entries.c.number)
+def rows(connection: sa.Connection, dataset: str, latest: int | None = None, **equal: str | int) -> Iterator[Row]:
+    """The rows of a data set whose columns have these values, in order: all of them, or the latest."""
+    query = sa.select(entries).filter_by(dataset=dataset, **equal)
+    if latest is not None:
+        newest = query.order_by(entries.c.number.desc()).limit(latest).subquery()
+        query = sa.select(newest).order_by(newest.c.number)
+    else:
+        query = query.order_by(entries.c.number)
     for row in connection.execute(query.execution_options(yield_per=1000)):
         yield row._asdict()
+
+
+def analysts(connection: sa.Connection, dataset: str) -> list[str]:
+    """The names in the rows of a data set, in the order of the alphabet."""
+    named = sa.select(entries.c.analyst).distinct().where(entries.c.dataset == dataset, entries.c.analyst != "")
+    return list(connection.scalars(named.order_by(entries.c.analyst)))
 
 
 def last(connection: sa.Connection, dataset: str, **equal: str | int) -> Row | None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
@@ -91,15 +92,15 @@ class Access:
         self._config, self._store, self._limits = config, store, limits
         self._secret = store.first("secret", secrets.token_urlsafe(32)).encode()
 
-    def visit(self, request: HttpRequest) -> Visit:
+    async def visit(self, request: HttpRequest) -> Visit:
         """The caller of a request, which is counted. Raises 401 if nobody is signed in, 429 after too many requests."""
         try:
-            visit = self._visit(request)
+            visit = await run_in_threadpool(self._visit, request)
         except Refused:
             self._limits.count(f"address {request.client.host if request.client else ''}")
             raise
         self._limits.count(visit.caller.place)
-        if visit.form_token is not None and request.url.path.startswith("/api/"):
+        if visit.form_token is not None and request.scope["path"].startswith("/api/"):
             self._check_sender(request)
         return visit
 
@@ -113,8 +114,8 @@ class Access:
 
     def _visit(self, request: HttpRequest) -> Visit:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-        if scheme:
-            token = self._store.token(secret.strip()) if scheme.lower() == "bearer" else None
+        if scheme.lower() == "bearer":  # a proxy that signs people in may leave its own scheme here
+            token = self._store.token(secret.strip())
             if token is None or token.purpose != "token":
                 raise Refused(
                     401,
@@ -154,13 +155,19 @@ class Access:
         return visit.caller
 
     def enter(self, secret: str) -> tuple[str, Caller] | None:
-        """The cookie for a token, or for a one-time link, which is used up; None if it is not valid."""
-        token = self._store.use(secret) or self._store.token(secret)
+        """The cookie for a token, or for a one-time link, which is used up; None if it is not valid.
+
+        The secret is checked again when the cookie is there: so whoever revokes it, revokes the cookie too.
+        """
+        token = self._store.token(secret)
         if token is None or token.purpose == "cookie":
             return None
         left = (token.expires - time.time()) / 86_400
         days = COOKIE_DAYS if token.purpose == "link" else min(COOKIE_DAYS, left)
         cookie = self._store.issue(token.name, token.role, token.datasets, days=days, purpose="cookie")
+        if (self._store.use if token.purpose == "link" else self._store.token)(secret) is None:
+            self._store.revoke(fingerprint(cookie))
+            return None
         return cookie, Caller(token.name, token.role, token.datasets)
 
     def leave(self, request: HttpRequest) -> None:

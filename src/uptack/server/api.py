@@ -54,6 +54,8 @@ LONG = 1_000_000
 """Characters of a long answer. A million synthetic rows of three columns have 30 million. Their reply takes 1.7 s and
 0.3 GB."""
 MOST_DAYS = 3650
+MOST_ENTRIES = 10_000
+"""Entries of a ledger in one reply: a few seconds."""
 MOST_DEPTH = 8
 """How deep a request may be nested: groups of several columns are 5 deep."""
 KEY = {
@@ -140,10 +142,11 @@ def outcome(record: Record | NoReply) -> dict[str, Any]:
     """A release as a client sees it: its record and, if there is one, its answer, for programs and for people."""
     if isinstance(record, NoReply):
         return {"id": None, "state": "answered", "answer": answers.encode(record), "result": record.to_dict()}
+    about = {**record.to_dict(), "request": json.loads(record.request)}
     if record.state != "answered":
-        return {**record.to_dict(), "answer": None, "result": None}
+        return {**about, "answer": None, "result": None}
     made = answers.loads(record.answer)
-    return {**record.to_dict(), "answer": json.loads(record.answer), "result": made.to_dict()}
+    return {**about, "answer": json.loads(record.answer), "result": made.to_dict()}
 
 
 class Asking:
@@ -173,10 +176,8 @@ class Asking:
             waiting = asyncio.wrap_future(running)
             await asyncio.wait([waiting], timeout=PATIENCE)
         made = await run_in_threadpool(self._service.release, caller, record.id)
-        while (
-            made.state == "running" and (now := time.time()) < patience
-        ):  # also if it is done, and its slot ends later
-            await asyncio.sleep(min(max(made.due - now, 0.0), patience - now, LOOK))
+        while made.state == "running" and (now := time.time()) < patience:  # in another process
+            await asyncio.sleep(min(patience - now, LOOK))
             made = await run_in_threadpool(self._service.release, caller, record.id)
         return made
 
@@ -245,22 +246,22 @@ def add_api(
 
     @endpoint("GET", "/datasets", "Data sets, with what is public about them")
     async def datasets(request: HttpRequest) -> Response:
-        caller = access.visit(request).caller
+        caller = (await access.visit(request)).caller
         names = [name for name in service.datasets if caller.sees(name)]
         return as_json([await run_in_threadpool(service.face, caller, name) for name in names])
 
     @endpoint("GET", "/datasets/{dataset}", "What is public about a data set")
     async def face(request: HttpRequest, dataset: str) -> Response:
-        return as_json(await run_in_threadpool(service.face, access.visit(request).caller, dataset))
+        return as_json(await run_in_threadpool(service.face, (await access.visit(request)).caller, dataset))
 
-    @endpoint("GET", "/datasets/{dataset}/ledger", "Entries of the ledger, and the head of its chain")
+    @endpoint("GET", "/datasets/{dataset}/ledger", "The latest entries of the ledger, and the head of its chain")
     async def ledger(request: HttpRequest, dataset: str) -> Response:
-        caller = access.visit(request).caller
+        caller = (await access.visit(request)).caller
         book = service.dataset(caller, dataset).ledger
 
         def read() -> Any:
             head = book.head()
-            lines = [line for line in book.entries() if caller.role == "curator" or line.analyst == caller.name]
+            lines = book.entries(analyst=caller.analyst or None, latest=MOST_ENTRIES)
             return {
                 "head": {"number": head.number, "hash": head.hash},
                 "remaining": book.remaining(caller.analyst or None).to_dict(),
@@ -271,7 +272,7 @@ def add_api(
 
     @endpoint("GET", "/releases", "The caller's releases; all of them for the curator")
     async def releases(request: HttpRequest) -> Response:
-        caller = access.visit(request).caller
+        caller = (await access.visit(request)).caller
         whose = None if caller.role == "curator" else caller.name
 
         def read() -> Response:
@@ -281,13 +282,13 @@ def add_api(
 
     @endpoint("GET", "/releases/{id}", "One release with its answer")
     async def one_release(request: HttpRequest, id: str) -> Response:
-        caller = access.visit(request).caller
+        caller = (await access.visit(request)).caller
         record = await run_in_threadpool(service.release, caller, id)
         return await reading(caller, record, as_outcome, record)
 
     @endpoint("GET", "/releases/{id}/at", "Values of a released function", None, POINTS)
     async def at(request: HttpRequest, id: str) -> Response:
-        caller = access.visit(request).caller
+        caller = (await access.visit(request)).caller
         try:
             points = [float(text) for text in request.query_params.getlist("x")]
         except ValueError:
@@ -300,21 +301,21 @@ def add_api(
     def statistic_endpoints(name: str, schema: dict[str, Any], summary: str) -> None:
         @endpoint("POST", f"/datasets/{{dataset}}/plans/{name}", f"Plan: {summary}", schema)
         async def plan(request: HttpRequest, dataset: str) -> Response:
-            caller, body = access.visit(request).caller, await read_json(request)
+            caller, body = (await access.visit(request)).caller, await read_json(request)
             made = await previews(caller, service.plan, caller, dataset, name, body)
             lines = [[line.cost, line.refusal, line.error, line.loss] for line in made.releases]
             return as_json({**made.to_dict(), "affordable": made.affordable, "lines": answers.encode(lines)})
 
         @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, KEY)
         async def release(request: HttpRequest, dataset: str) -> Response:
-            caller, body = access.visit(request).caller, await read_json(request)
+            caller, body = (await access.visit(request)).caller, await read_json(request)
             key = request.headers.get("idempotency-key", secrets.token_urlsafe(16))
             made = await asking(caller, dataset, name, body, key)
             return await run_in_threadpool(as_outcome, made)  # it is paid for, so this is never refused
 
         @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
         async def example(request: HttpRequest, dataset: str) -> Response:
-            caller, body = access.visit(request).caller, await read_json(request)
+            caller, body = (await access.visit(request)).caller, await read_json(request)
             made = await previews(caller, service.try_out, caller, dataset, name, body)
             return as_json({"made_up": True, "answer": answers.encode(made), "result": made.to_dict()})
 
@@ -331,7 +332,7 @@ def add_api(
 
     @endpoint("POST", "/releases/{id}/decision", "Approve or refuse a request that waits", decision)
     async def decide(request: HttpRequest, id: str) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         body = read_object("the request", await read_json(request), ("approve",))
         approve = checks.instance("approve", body.get("approve"), bool, "true or false")
         return as_json((await run_in_threadpool(service.decide, caller, id, approve)).to_dict())
@@ -343,7 +344,7 @@ def add_api(
 
     @endpoint("POST", "/datasets/{dataset}/pause", "Pause or resume a data set", pausing)
     async def pause(request: HttpRequest, dataset: str) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         service.dataset(caller, dataset)
         body = read_object("the request", await read_json(request), ("paused",))
         paused = checks.instance("paused", body.get("paused"), bool, "true or false")
@@ -357,7 +358,7 @@ def add_api(
 
     @endpoint("POST", "/datasets/{dataset}/allowances", "Grant an analyst an allowance", grant)
     async def allow(request: HttpRequest, dataset: str) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         book = service.dataset(caller, dataset).ledger
         body = read_object("the request", await read_json(request), ("analyst", "epsilon", "delta"))
         analyst = checks.instance("analyst", body.get("analyst"), str, "a name")
@@ -376,19 +377,19 @@ def add_api(
 
     @endpoint("POST", "/tokens", "A new token. It is shown once", token_schema)
     async def issue(request: HttpRequest) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         body = read_object("the request", await read_json(request), ("name", "role", "datasets", "days"))
         secret = await run_in_threadpool(lambda: issue_token(service, caller, body))
         return as_json({"token": secret}, 201)
 
     @endpoint("GET", "/tokens", "Tokens, without their secrets")
     async def tokens(request: HttpRequest) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         return as_json([vars(one) for one in await run_in_threadpool(service.tokens, caller)])
 
     @endpoint("DELETE", "/tokens/{hash}", "Revoke a token")
     async def revoke(request: HttpRequest, hash: str) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         await run_in_threadpool(service.revoke, caller, hash)
         return as_json({"revoked": True})
 

@@ -20,23 +20,24 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import Request as HttpRequest
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import uptack
 from uptack.errors import UptackError
-from uptack.report.text import sentence
 from uptack.server.access import Access, Limits
-from uptack.server.api import Asking, FreeWork, Reading, add_api, as_error, as_json
+from uptack.server.api import Asking, FreeWork, Reading, add_api, as_error
 from uptack.server.config import ServerConfig
-from uptack.server.pages import add_pages, render
+from uptack.server.pages import add_pages, error_status, render
 from uptack.server.service import Caller, Refused, Service
 
 LOG = logging.getLogger("uptack.server")
 ENVIRONMENT = "UPTACK_SERVER"
 """Where worker processes find the configuration."""
 FAILURE = "the server failed; the curator's log has the time"
+NOWHERE = {404: "there is no such page", 405: "this address does not take such a request"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; script-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; frame-src 'self'; "
@@ -82,11 +83,8 @@ class Rim:
             refused = Refused(413, f"a request has at most {self._largest:,} bytes")
             await as_error(refused)(scope, receive, sending)
         except Exception:  # its text might show a row
-            error = {"error": {"type": "Failed", "message": FAILURE}}
             with contextlib.suppress(Exception):
-                browser = b"text/html" in dict(scope["headers"]).get(b"accept", b"")
-                reply = render("error", None, 500, message=sentence(FAILURE)) if browser else as_json(error, 500)
-                await reply(scope, receive, sending)
+                await told(HttpRequest(scope), Refused(500, FAILURE))(scope, receive, sending)
         finally:
             route = getattr(scope.get("route"), "path", "(none)")
             self._seen[route, status] += 1
@@ -105,6 +103,14 @@ class Rim:
             return message
 
         return receiving
+
+
+def told(request: HttpRequest, error: UptackError) -> Response:
+    """The reply of an error: a page for a browser, JSON for a program."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return as_error(error)
+    status, text = error_status(error)
+    return render("error", None, status, message=text)
 
 
 def create_app(service: Service) -> FastAPI:
@@ -129,12 +135,18 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        redirect_slashes=False,  # to an address that is made of the request's own Host
     )
 
     @app.exception_handler(UptackError)
     async def refused(request: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, UptackError)
         return as_error(error)
+
+    @app.exception_handler(HTTPException)
+    async def nowhere(request: HttpRequest, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return told(request, Refused(error.status_code, NOWHERE.get(error.status_code, "this can't be done here")))
 
     @app.get("/health", include_in_schema=False)
     async def health() -> Response:
@@ -149,7 +161,7 @@ def create_app(service: Service) -> FastAPI:
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(request: HttpRequest) -> Response:
-        caller = access.check_curator(access.visit(request))
+        caller = access.check_curator(await access.visit(request))
         return PlainTextResponse(await run_in_threadpool(lambda: metrics_text(service, caller, seen)))
 
     add_api(app, service, access, asking, previews, reading)

@@ -53,6 +53,8 @@ LARGEST_CURVE = 4.0
 """The largest ε of an error curve. Above it errors hardly shrink, and the protection is weak."""
 SENT_LINK_DAYS = 7
 """How long the one-time link is good for that the curator sends to somebody."""
+MOST_SHOWN = 500
+"""Entries of a ledger on its page, the latest."""
 RELOAD = 1
 """Seconds after which the page of a running release is loaded again."""
 FOUND = ("groups", "edges", "levels")
@@ -140,7 +142,7 @@ def add_pages(
                     status, text = error_status(error)
                     if status == 401:
                         return redirect("/sign-in")
-                    reply = render("error", known_visit(request), status, message=text)
+                    reply = render("error", await known_visit(request), status, message=text)
                     if status in (429, 503):
                         reply.headers["Retry-After"] = "1"
                     return reply
@@ -153,16 +155,16 @@ def add_pages(
 
         return add
 
-    def known_visit(request: HttpRequest) -> Visit | None:
+    async def known_visit(request: HttpRequest) -> Visit | None:
         """Who visits; None for somebody who is not signed in. Both are counted."""
         try:
-            return access.visit(request)
+            return await access.visit(request)
         except Refused:
             return None
 
     async def form_of(request: HttpRequest) -> tuple[Visit, dict[str, list[str]]]:
         """The visitor and the fields of a form that one of our pages has sent."""
-        visit, fields = access.visit(request), await read_form(request)
+        visit, fields = await access.visit(request), await read_form(request)
         access.check_form(visit, fields.pop(FORM_TOKEN, [""])[0])
         return visit, fields
 
@@ -170,7 +172,7 @@ def add_pages(
 
     @page("GET", "/")
     async def start(request: HttpRequest) -> Response:
-        return redirect("/datasets" if known_visit(request) is not None else "/sign-in")
+        return redirect("/datasets" if await known_visit(request) is not None else "/sign-in")
 
     @page("GET", "/sign-in")
     async def sign_in(request: HttpRequest) -> Response:
@@ -184,7 +186,7 @@ def add_pages(
         if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Refused(403, "this form was sent by another site")
         try:
-            access.visit(request)  # attempts are counted
+            await access.visit(request)  # attempts are counted
         except Refused as error:
             if error.status != 401:
                 raise
@@ -220,14 +222,14 @@ def add_pages(
 
     @page("GET", "/datasets")
     async def datasets(request: HttpRequest) -> Response:
-        visit = access.visit(request)
+        visit = await access.visit(request)
         seen = [name for name in service.datasets if visit.caller.sees(name)]
         faces = [await run_in_threadpool(service.face, visit.caller, name) for name in seen]
         return render("datasets", visit, faces=faces)
 
     @page("GET", "/datasets/{dataset}")
     async def one_dataset(request: HttpRequest, dataset: str) -> Response:
-        visit = access.visit(request)
+        visit = await access.visit(request)
         face = await run_in_threadpool(service.face, visit.caller, dataset)
         order = dict.fromkeys((START, *SECTIONS.values(), OTHER))
         sections = {name: [one for one in asked.values() if one.section == name] for name in order}
@@ -332,8 +334,8 @@ def add_pages(
 
     @page("GET", "/datasets/{dataset}/ask/{statistic}")
     async def ask(request: HttpRequest, dataset: str, statistic: str) -> Response:
-        visit, query = access.visit(request), request.query_params
-        typed = {name: query.getlist(name) for name in query}
+        visit, query = await access.visit(request), request.query_params
+        typed = {name: query.getlist(name) for name in query if name not in (FORM_TOKEN, "key")}
         if "epsilon" not in typed:  # an empty form
             return await run_in_threadpool(ask_page, visit, dataset, statistic, typed)
         return await previews(visit.caller, ask_page, visit, dataset, statistic, typed)
@@ -355,14 +357,14 @@ def add_pages(
 
     @page("GET", "/releases")
     async def my_releases(request: HttpRequest) -> Response:
-        visit, store = access.visit(request), service.store
+        visit, store = await access.visit(request), service.store
         whose, datasets = visit.caller.analyst, visit.caller.datasets
         found = await run_in_threadpool(lambda: store.listed(whose, datasets=datasets))
         return render("releases", visit, releases=found)
 
     @page("GET", "/releases/{id}")
     async def one_release(request: HttpRequest, id: str) -> Response:
-        visit = access.visit(request)
+        visit = await access.visit(request)
         record = await run_in_threadpool(service.release, visit.caller, id)
         code = in_python(address(request), record.dataset, record.statistic, json.loads(record.request))
 
@@ -383,7 +385,7 @@ def add_pages(
 
     @page("GET", "/releases/{id}/{file}")
     async def download(request: HttpRequest, id: str, file: str) -> Response:
-        caller = access.visit(request).caller
+        caller = (await access.visit(request)).caller
         record = await run_in_threadpool(service.release, caller, id)
         name = f"{record.dataset}-{record.statistic}"
 
@@ -408,11 +410,10 @@ def add_pages(
     def budgets(name: str) -> list[dict[str, Any]]:
         """What each analyst may spend, has spent, and has left."""
         book = service.datasets[name].ledger
-        entries = book.entries()
-        allowed = {one.analyst: one.cost for one in entries if one.kind == "allowance"}
+        allowed = {one.analyst: one.cost for one in book.entries(kind="allowance")}
         return [
             {"analyst": who, "allowed": allowed.get(who), "spent": book.spent(who), "left": book.remaining(who)}
-            for who in dict.fromkeys(one.analyst for one in entries if one.analyst)
+            for who in book.analysts()
         ]
 
     def curator_page(
@@ -433,7 +434,7 @@ def add_pages(
 
     @page("GET", "/curator")
     async def curator(request: HttpRequest) -> Response:
-        return await run_in_threadpool(curator_page, access.visit(request))
+        return await run_in_threadpool(curator_page, await access.visit(request))
 
     def curator_form(path: str) -> Callable[[Callable[..., None]], Handler]:
         """A form of the curator: `act(visit, fields, **parts)` does it, and the page is loaded again."""
@@ -504,7 +505,7 @@ def add_pages(
     def ledger_page(visit: Visit, dataset: str, result: Any = None) -> Response:
         access.check_curator(visit)
         book = service.dataset(visit.caller, dataset).ledger
-        entries, head = book.entries(), book.head()
+        entries, head = book.entries(latest=MOST_SHOWN), book.head()
         return render(
             "ledger", visit, dataset=dataset, entries=entries[::-1], head=head, budget=book.budget, spent=book.spent(),
             left=book.remaining(), whose=service.dataset(visit.caller, dataset).session.whose, result=result,
@@ -512,7 +513,7 @@ def add_pages(
 
     @page("GET", "/curator/ledger/{dataset}")
     async def ledger(request: HttpRequest, dataset: str) -> Response:
-        return await run_in_threadpool(ledger_page, access.visit(request), dataset)
+        return await run_in_threadpool(ledger_page, await access.visit(request), dataset)
 
     @page("POST", "/curator/ledger/{dataset}")
     async def verify(request: HttpRequest, dataset: str) -> Response:

@@ -6,12 +6,13 @@ A release is a record with a state:
     refused    by the curator
     running    debited, or about to be; the answer is not there yet
     answered   the answer is stored, and is the same whenever it is asked for
-    withheld   debited, and there will be no answer
+    withheld   there will be no answer; a debit that was made stands
 
 A record is written before the debit, and its key is unique for its analyst. So a request that is sent again finds the
-record, and is debited once. An answer is written before it is sent. A record that is still running when its last time
-slot has ended becomes withheld: its process was killed, or was too slow. From then on no answer can be stored for it,
-so nobody computes a second one from the same debit.
+record, and is debited once. An answer is written at the end of its time slot, and then sent: what is here may be seen,
+and the time of no write depends on rows. A record that is running when it is due becomes withheld: its process was
+killed, or was too slow. From then on no answer can be stored for it, so nobody computes a second one from the same
+debit.
 
 Every change is one transaction of `uptack.ledger.ledger_store.Store`: on disk when it returns.
 """
@@ -25,7 +26,7 @@ import os
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +41,6 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    case,
     insert,
     inspect,
     literal,
@@ -56,6 +56,8 @@ Role = Literal["analyst", "curator"]
 Purpose = Literal["token", "cookie", "link"]
 
 LONGEST_NAME = 200
+LONG = ("request", "answer")
+"""Columns that may have megabytes: lists of records do without."""
 MIGRATIONS: tuple[tuple[str, ...], ...] = ()
 """Steps that bring older tables up to date, each a few SQL statements: the first from version 1 to 2, and so on. All
 that are needed run in one transaction. A change to the tables below needs a step here."""
@@ -121,13 +123,12 @@ class Record:
     answer: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """What its analyst and the curator may see, without the answer."""
+        """What a list of releases shows: what may be long, the request and the answer, is left out."""
         return {
             "id": self.id,
             "dataset": self.dataset,
             "analyst": self.analyst,
             "statistic": self.statistic,
-            "request": json.loads(self.request),
             "line": self.line,
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -204,19 +205,15 @@ class ReleaseStore:
         return next(iter(self._releases(*_key(dataset, analyst, key))), None)
 
     def move(self, id: str, before: State, after: State, **changes: Any) -> bool:
-        """Change the state of a record, if it is still what it was. An answer is only stored in time.
-
-        `changes` are values of its columns. `shown` is when the new state may be seen, and takes the place of `due`.
-        """
+        """Change the state of a record, and other columns, if it is still what it was. An answer is stored in time."""
         change = update(releases).where(releases.c.id == id, releases.c.state == before)
         if after == "answered":
             change = change.where(releases.c.due > time.time())
-        values = {"due" if name == "shown" else name: value for name, value in changes.items()} | {"state": after}
         with self._store.writing() as connection:
-            return connection.execute(change.values(values)).rowcount == 1
+            return connection.execute(change.values(state=after, **changes)).rowcount == 1
 
     def release(self, id: str) -> Record | None:
-        """A record. One that is running after its last slot is withheld."""
+        """A record. One that is running when it is due is withheld."""
         return next(iter(self._releases(releases.c.id == id)), None)
 
     def listed(
@@ -226,34 +223,21 @@ class ReleaseStore:
         limit: int = 500,
         datasets: Sequence[str] = ("*",),
     ) -> list[Record]:
-        """Records, the latest first: of one analyst, in one state, of these data sets; "*" is all that there are.
-
-        What became of a release is not seen before its time slot ends.
-        """
+        """Records without requests and answers, the latest first: of one analyst, in one state, of these data sets."""
         conditions = [] if analyst is None else [releases.c.analyst == analyst]
         conditions += [] if state is None else [releases.c.state == state]
         conditions += [] if "*" in datasets else [releases.c.dataset.in_(datasets)]
-        return self._releases(*conditions, limit=limit, answers=False)
+        return self._releases(*conditions, limit=limit, without=LONG)
 
-    def _releases(self, *conditions: Any, limit: int = 1, answers: bool = True) -> list[Record]:
-        """Records. An answer may be long, so it is read only where it is asked for, and after its time slot.
-
-        Before, a reader would take longer as soon as it is there.
-        """
-        now = time.time()
-        shown = case((releases.c.due <= now, releases.c.answer), else_="") if answers else literal("")
-        parts = [column for column in releases.c if column.name != "answer"]
-        query = select(*parts, shown.label("answer")).where(*conditions)
-        query = query.order_by(releases.c.made.desc(), releases.c.id).limit(limit)
+    def _releases(self, *conditions: Any, limit: int = 1, without: Sequence[str] = ()) -> list[Record]:
+        parts = [literal("").label(one.name) if one.name in without else one for one in releases.c]
+        query = select(*parts).where(*conditions).order_by(releases.c.made.desc(), releases.c.id).limit(limit)
         with self._store.reading() as connection:
-            found = [Record(**row._asdict()) for row in connection.execute(query)]
-        late = [one.id for one in found if one.state == "running" and one.due <= now]
-        if not late:
-            hidden = [one.state in ("answered", "withheld") and one.due > now for one in found]
-            return [replace(one, state="running") if h else one for one, h in zip(found, hidden, strict=True)]
+            made = [Record(**row._asdict()) for row in connection.execute(query)]
+        late = [one.id for one in made if one.state == "running" and one.due <= time.time()]
         for id in late:
             self.move(id, "running", "withheld")
-        return self._releases(*conditions, limit=limit, answers=answers)
+        return self._releases(*conditions, limit=limit, without=without) if late else made
 
     # --------------------------------------------------------------------------------------------------------- tokens
 
@@ -292,8 +276,8 @@ class ReleaseStore:
             if found is None or connection.execute(change.where(tokens.c.hash == hash)).rowcount != 1:
                 return False
             if found.purpose == "token":  # a browser that has signed in with it, or with the link beside it
-                held = tokens.c.name == found.name, tokens.c.role == found.role, tokens.c.purpose != "token"
-                connection.execute(change.where(*held))
+                same = (tokens.c[name] == getattr(found, name) for name in ("name", "role", "datasets"))
+                connection.execute(change.where(*same, tokens.c.purpose != "token"))
         return True
 
     def tokens(self) -> list[Token]:

@@ -19,14 +19,14 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from threading import Event
 from typing import Any
 
 import numpy as np
 
+from uptack import checks
 from uptack.errors import BudgetExceeded, InvalidArgument, UptackError
 from uptack.kernels.function_release import FunctionRelease
 from uptack.ledger import Ledger
@@ -60,8 +60,12 @@ MOST_ROWS = 1_000_000
 """Synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
 MOST_UNDECIDED = 50
 """Requests of an analyst that wait for the curator. They are free, and the curator's page lists 500 of all analysts."""
+MOST_GROUPS = 1_000
+"""Groups that a request lists, at most: each takes up to 2 ms of a processor, whether it has rows or not."""
 MADE_UP = 5_000
 """Rows of made-up data, at most."""
+WRITING = 10.0
+"""Seconds after the last time slot within which its answer must be on disk. After that it is withheld."""
 PLACES = 4
 """Releases at once, per core, for all worker processes together. A place is kept until the slot ends. If it were free
 as soon as a release is done, the time of the next debit, which the ledger tells, would tell when that was."""
@@ -200,7 +204,7 @@ class Service:
         self.datasets = {one.name: open_dataset(one, self.store) for one in config.datasets}
         self.closing = False
         self._places = max(1, PLACES * (os.cpu_count() or 1) // config.workers)
-        self._threads, self._ended = ThreadPoolExecutor(self._places, "uptack-release"), Event()
+        self._threads = ThreadPoolExecutor(self._places, "uptack-release")
         self._running: dict[str, Future[None]] = {}
 
     # -------------------------------------------------------------------------------------------------- what is public
@@ -294,7 +298,7 @@ class Service:
             delta=rational_text(job.cost.exact_delta),
             state="waiting" if waits else "running",
             made=now,
-            due=now + job.slots.last,
+            due=now + job.slots.last + WRITING,
         )
         record = self._same(self.store.add(mine), statistic, written)
         if record.id == mine.id and not waits:
@@ -333,9 +337,13 @@ class Service:
         function = getattr(getattr(made, "value", None), "at", None)
         if function is None:
             raise Refused(409, "this release is not a function")
-        if not points or len(points) > MOST_POINTS or not all(map(math.isfinite, points)):
+        if not 0 < len(points) <= MOST_POINTS or not all(map(math.isfinite, points)):
             raise InvalidArgument("x", f"1 to {MOST_POINTS:,} finite numbers", f"{len(points)} values")
-        return [float(value) for value in np.atleast_1d(function(np.array(points, float)))]
+        dimension = getattr(made.value, "dimension", 1)
+        if len(points) % dimension:
+            raise InvalidArgument("x", f"{dimension} numbers for each point", f"{len(points)} numbers")
+        at = np.array(points, float)
+        return [float(value) for value in np.atleast_1d(function(at if dimension == 1 else at.reshape(-1, dimension)))]
 
     # ------------------------------------------------------------------------------------------------ for the curator
 
@@ -372,21 +380,20 @@ class Service:
         if isinstance(job, NoReply):
             raise Refused(409, "the data set has changed, and is too small for this request now")
         now = time.time()
-        if self.store.move(id, "waiting", "running", made=now, due=now + job.slots.last):
+        if self.store.move(id, "waiting", "running", made=now, due=now + job.slots.last + WRITING):
             self._start(replace(record, state="running", made=now), job, otherwise="waiting")
         return self.release(caller, id)
 
     def close(self) -> None:
-        """Refuse new releases, and finish those that are running."""
+        """Refuse new releases, and finish those that are running, each at the end of its slot."""
         self.closing = True
-        self._ended.set()
         self._threads.shutdown(wait=True)
 
     # ------------------------------------------------------------------------------------------------------- the work
 
     def _job(self, held: Dataset, caller: Caller, statistic: str, body: object) -> ReleaseJob | NoReply:
         """The dry run of a request. Whatever is wrong with it is said here, before anything is stored or spent."""
-        session, columns = held.session_of(caller.analyst), 0
+        session, groups = held.session_of(caller.analyst), 0
         if statistic == REPORT:
             narrowed, options, title = self._report_options(session, body)
             title = title or held.config.title or session.schema.title or held.config.name
@@ -398,13 +405,13 @@ class Service:
             )
         else:
             narrowed, request = self._read(session, statistic, body)
-            plan, columns = narrowed.plan([request]), len(request.columns)
+            plan, columns, groups = narrowed.plan([request]), len(request.columns), _groups(request)
             if plan.releases[0].refusal is not None:
                 return plan.releases[0].refusal
             reader, line = narrowed.on(held.reader.source), narrowed.line(request)
             run = functools.partial(reader.run_rehearsed_on, request, narrowed)
         plan.check_affordable()
-        slots = TimeSlots.of(held.rows, columns, held.config.seconds) if self.config.slots else NO_SLOTS
+        slots = TimeSlots.of(held.rows, columns, groups, held.config.seconds) if self.config.slots else NO_SLOTS
         return ReleaseJob(held, line, plan.total, slots, run)
 
     def _start(self, record: Record, job: ReleaseJob, otherwise: State = "refused") -> None:
@@ -413,15 +420,9 @@ class Service:
         done = self._running[record.id] = Future[None]()
 
         def compute() -> None:
-            facts = None
             try:
-                facts = self._compute(record, job)
+                self._compute(record, job)
             finally:
-                end = job.slots.end(time.time() - record.made)
-                if self.config.slots and end is not None:
-                    self._ended.wait(record.made + end - time.time())
-                if facts is not None:
-                    job.held.public = facts
                 del self._running[record.id]
                 done.set_result(None)
 
@@ -432,37 +433,39 @@ class Service:
             self.store.move(record.id, "running", otherwise)
             raise Refused(503, "the server is shutting down; ask again later") from None
 
-    def _compute(self, record: Record, job: ReleaseJob) -> UnreadTable | None:
-        """Debit, compute, store. Whatever goes wrong after the dry run is withheld: it may depend on the rows.
+    def _compute(self, record: Record, job: ReleaseJob) -> None:
+        """Debit, compute, and store what came of it when its slot ends. After the last slot nothing is stored.
 
-        Returns the public side of the table, since a database may grow. It is only read while no other release is
-        running, and None otherwise: so of two releases the one that reads later also ends later.
-
-        What is withheld is seen at the end of the slot, as an answer is. A release that has waited for a place until
-        its last slot is not debited any more: it would hardly be done in time.
+        A release that has waited for a place until its last slot is not debited any more: it would hardly be done in
+        time. The public side of the table is read again, since a database may grow; only while no other release is
+        running, so that of two releases the one that reads later also ends later.
         """
         if time.time() >= record.made + job.slots.last / 2:
             self.store.move(record.id, "running", "withheld")
-            return None
+            return
         if self.paused(record.dataset):  # since it was admitted
             self.store.move(record.id, "running", "refused")
-            return None
+            return
+        state, text = self._make(job)
         facts = None
-        try:
-            text = answers.dumps(storable(job.run()))
-        except BudgetExceeded:  # somebody else was faster, and nothing was debited
-            self.store.move(record.id, "running", "refused")
-            return None
-        except Exception:
-            text = None
         if len(self._running) == 1:
             with contextlib.suppress(UptackError):  # a file that has changed
                 facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
-        changes = {} if end is None else {"shown": record.made + end}
-        if text is None or not changes or not self.store.move(record.id, "running", "answered", answer=text, **changes):
-            self.store.move(record.id, "running", "withheld", **changes)
-        return facts
+        if end is None:
+            return
+        time.sleep(max(0.0, record.made + end - time.time()))
+        job.held.public = facts or job.held.public
+        self.store.move(record.id, "running", state, answer=text)
+
+    def _make(self, job: ReleaseJob) -> tuple[State, str]:
+        """Debit and compute. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""
+        try:
+            return "answered", answers.dumps(storable(job.run()))
+        except BudgetExceeded:  # somebody else was faster, and nothing was debited
+            return "refused", ""
+        except Exception:
+            return "withheld", ""
 
     def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
         declaration = self.statistics().get(statistic)
@@ -479,6 +482,7 @@ class Service:
         public = session.source.size if session.adjacency.size_is_public else 0
         if statistic == "synthetic" and request.given.get("rows", public) > MOST_ROWS:
             raise InvalidArgument("rows", f"given, and at most {MOST_ROWS:,} on a server", request.given.get("rows"))
+        checks.few("groups", _groups(request), MOST_GROUPS, "on a server", "Ask in several requests.")
         return narrowed, request
 
     def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any], str | None]:
@@ -487,6 +491,9 @@ class Service:
         options = {"delta": DELTA, **read_options(REPORT, report_options(), parts.get("options", {}))}
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given, such as 1", "nothing")
+        columns = options.get("columns")
+        if isinstance(columns, list) and len({*map(repr, columns)}) < len(columns):
+            raise InvalidArgument("columns", "different ones", "one of them twice")
         return narrow(session, parts.get("where", [])), options, options.pop("title", None)
 
     def _admit(self, name: str) -> None:
@@ -506,6 +513,12 @@ class Service:
         if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
             raise InvalidArgument("Idempotency-Key", f"1 to {LONGEST_KEY} printable characters", "another text")
         return key
+
+
+def _groups(request: Request) -> int:
+    """How many groups a request lists: for several columns their values, or all combinations of them."""
+    listed = request.given.get("groups") or ()
+    return math.prod(map(len, listed.values())) if isinstance(listed, Mapping) else len(listed)
 
 
 def _price(cost: Privacy) -> str:

@@ -24,9 +24,8 @@ import numpy as np
 from common import Ratio, Row, machine, table, without_package, write_json
 from numpy.typing import NDArray
 
-from uptack.papers import R_H
-from uptack.regression import hampel_regression, shortcut_regression
-from uptack.regression.hampel_fit import minimiser, normalise
+from uptack.papers import R_H, hampel_regression, shortcut_regression
+from uptack.papers.hampel_fit import minimiser, normalise
 
 Floats = NDArray[np.float64]
 Fit = Callable[[Floats, Floats], Floats | None]

@@ -30,8 +30,8 @@ from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
 from uptack.kernels.machine_function import plot_regions
 from uptack.kernels.machine_release import own_machine
 from uptack.noise import IntegerLaplace
+from uptack.papers import hampel_regression
 from uptack.ranks.correlations import CorrelationMatrix
-from uptack.regression import hampel_regression
 from uptack.samples import load
 
 Picture = Callable[[Path], None]

@@ -9,9 +9,9 @@ import uptack as ut
 from tests.attacks.hostile import TABLES, VALUES
 from uptack.blocks.partition import equal_blocks
 from uptack.noise import SeededEntropy
+from uptack.papers.block_fits import BEYOND, fit_blocks
+from uptack.papers.hampel_fit import minimiser
 from uptack.privacy import Privacy
-from uptack.regression.block_fits import BEYOND, fit_blocks
-from uptack.regression.hampel_fit import minimiser
 
 BETA = np.array([1.0, 2.0, -3.0])
 

@@ -10,15 +10,15 @@ import uptack as ut
 from tests.exhaustive.test_inverse import assert_private
 from uptack.mechanisms.inverse_sensitivity import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
-from uptack.reach import LStatistic
-from uptack.regression.block_fits import BEYOND
-from uptack.regression.block_medians import (
+from uptack.papers.block_fits import BEYOND
+from uptack.papers.block_medians import (
     SPREAD_SHARE,
     CoefficientErrors,
     ScoreDraw,
     medians_with_errors,
     usable_blocks,
 )
+from uptack.reach import LStatistic
 from uptack.release import Advice
 from uptack.statistics.column_options import read_question
 

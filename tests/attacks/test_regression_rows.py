@@ -9,9 +9,9 @@ import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.noise import SeededEntropy
 from uptack.papers.dwork_lei_regression import R_H, R_S
+from uptack.papers.hampel import bounding_box, cells
+from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.reach.hampel_certificate import Hyperplanes
-from uptack.regression.hampel import bounding_box, cells
-from uptack.regression.hampel_fit import minimiser, normalise
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -19,7 +19,8 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.multivariate import row_sums as pairs
 from uptack.multivariate.row_sums import Sample, Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.regression import block_assignment, formulas
+from uptack.papers import block_assignment
+from uptack.regression import formulas
 from uptack.table import search, snapshots
 from uptack.table.engine import connection, rows
 from uptack.table.engine import table as engine_table

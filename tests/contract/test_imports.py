@@ -39,7 +39,7 @@ ALLOWED = {
     "synthesis": GROUND | KERNEL | {"display"},
     "kernels": FITS | {"multivariate", "regression"},
     "densities": FITS | {"kernels"},
-    "papers": FITS | {"regression"},
+    "papers": FITS | {"multivariate", "regression"},
     "random_dp": GROUND | KERNEL | {"blocks"},
     "limits": GROUND | {"discrete"},
     "influence": GROUND | {"display", "reach", "registry", "statistics", "regression"},

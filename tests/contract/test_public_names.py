@@ -23,13 +23,13 @@ NAMES = {
     "uptack.discrete": """CountMechanism Domain Histogram Margins RiskBody SparseHistogram chi_square count histogram
         margins minimax_count_mechanism optimal_count_mechanism risk_body sparse_histogram""",
     "uptack.blocks": "BlockPlan Vote plan stable_value subsample_aggregate",
-    "uptack.papers": "A_dist A_samp M R_H R_S S Scale TM",
+    "uptack.papers": """A_dist A_samp HampelRegression M R_H R_S S Scale ShortcutRegression TM hampel_regression
+        shortcut_regression""",
     "uptack.audit": """Scenario delta_lower_bound draws epsilon_lower_bound hostile least_epsilon
         price prices replay""",
     "uptack.multivariate": "Scatter scatter",
-    "uptack.regression": """HampelRegression LinearRegression LogisticRegression PoissonRegressor QuantileRegressor
-        ShortcutRegression hampel_regression linear_regression logistic_regression plot_coefficients
-        poisson_regression quantile_regression shortcut_regression""",
+    "uptack.regression": """LinearRegression LogisticRegression PoissonRegressor QuantileRegressor
+        linear_regression logistic_regression plot_coefficients poisson_regression quantile_regression""",
     "uptack.reach": "InterquantileRange LStatistic Reach Segment",
     "uptack.statistics": "Options ecdf interquantile_range iqr mean median quantile trimmed_mean winsorized_mean",
     "uptack.noise": """Bernoulli BernoulliExp Body Box Ellipsoid Entropy Geometric Grid IntegerGaussian

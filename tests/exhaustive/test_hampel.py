@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from uptack.exact import ball
+from uptack.papers.hampel import LONGER, STEPS, RowTest, cells
+from uptack.papers.hampel import bounding_box as box_around
+from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.privacy import loss
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
-from uptack.regression.hampel import LONGER, STEPS, RowTest, cells
-from uptack.regression.hampel import bounding_box as box_around
-from uptack.regression.hampel_fit import minimiser, normalise
 
 NEAR = 1e-9
 """More than 3.1·2^-36 rows for each row of these tables."""

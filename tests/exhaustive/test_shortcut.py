@@ -10,8 +10,8 @@ from tests.exhaustive.test_inverse import assert_private, law
 from uptack.blocks.partition import equal_blocks
 from uptack.mechanisms.inverse_sensitivity import boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
+from uptack.papers.block_fits import fit_blocks
 from uptack.reach import LStatistic
-from uptack.regression.block_fits import fit_blocks
 
 LATTICE = MachineNumbers(2, 2)
 RESPONSES = (0.0, 1.0, 3.0)

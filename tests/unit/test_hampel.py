@@ -12,13 +12,12 @@ import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import Box
-from uptack.papers import R_H, R_S
+from uptack.papers import R_H, R_S, hampel_regression
+from uptack.papers.block_assignment import finite, seat_rows
+from uptack.papers.hampel import RUNGS, SCALES, cells, vertex_noise
+from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.privacy import Privacy, cost
 from uptack.reach.hampel_certificate import GridCell, Hyperplanes
-from uptack.regression import hampel_regression
-from uptack.regression.block_assignment import finite, seat_rows
-from uptack.regression.hampel import RUNGS, SCALES, cells, vertex_noise
-from uptack.regression.hampel_fit import minimiser, normalise
 
 E1 = {"epsilon": 1, "delta": 1e-6}
 
@@ -313,7 +312,7 @@ def test_the_papers_misuse(run):
 
 
 def test_the_limit_on_rows_is_no_error_where_their_number_is_secret(monkeypatch):
-    monkeypatch.setattr("uptack.regression.hampel.LARGEST", 1000)
+    monkeypatch.setattr("uptack.papers.hampel.LARGEST", 1000)
     x = np.random.default_rng(1).normal(size=1500)
     with pytest.raises(ut.InvalidArgument, match="at most 1000 rows"):
         hampel_regression(x, x, epsilon=1, delta=1e-6)

@@ -16,8 +16,8 @@ from uptack.errors import InvalidArgument
 from uptack.kernels import GaussianKernel
 from uptack.kernels.kernel import KernelSum
 from uptack.noise import SeededEntropy
+from uptack.papers.block_fits import fit_people
 from uptack.registry import declared
-from uptack.regression.block_fits import fit_people
 from uptack.table.unit import U as UNIT
 
 LOUD = 10**6

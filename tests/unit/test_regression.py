@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import check_estimator
 import uptack as ut
 from uptack.blocks.partition import equal_blocks, independent_blocks
 from uptack.noise import SeededEntropy
+from uptack.papers.block_fits import fit_blocks
 from uptack.privacy import Privacy, cost
-from uptack.regression.block_fits import fit_blocks
 
 BETA = np.array([3.0, 1.0, -2.0])  # intercept first
 
@@ -162,7 +162,7 @@ def test_bad_arguments_are_named(change, wrong):
     assert caught.value.name == wrong
 
 
-@pytest.mark.parametrize("estimator", [ut.regression.ShortcutRegression, ut.regression.HampelRegression])
+@pytest.mark.parametrize("estimator", [ut.ShortcutRegression, ut.HampelRegression])
 def test_scikit_learn_checks(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -188,7 +188,7 @@ def test_an_estimator_does_what_scikit_learn_users_expect():
 
 
 def test_the_robust_estimator_passes_all_it_is_told_to_the_release():
-    model = ut.regression.HampelRegression(epsilon=4, delta=1e-5, random_state=3)
+    model = ut.HampelRegression(epsilon=4, delta=1e-5, random_state=3)
     fitted = clone(model).fit(X, Y)
     assert np.abs(fitted.coef_ - BETA[1:]).max() < 0.6
     assert fitted.privacy_ == Privacy(4, 1e-5)

@@ -9,10 +9,10 @@ import uptack as ut
 from tests.attacks.hostile import TABLES, VALUES
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.regression.block_assignment import finite
-from uptack.regression.block_fits import fit_blocks
-from uptack.regression.hampel_fit import minimiser, normalise
-from uptack.regression.shortcut import Coordinates
+from uptack.papers.block_assignment import finite
+from uptack.papers.block_fits import fit_blocks
+from uptack.papers.hampel_fit import minimiser, normalise
+from uptack.papers.shortcut import Coordinates
 
 FRAME = Frame((0, 1), np.array([4.0, 0.5]), np.array([-3.0, 7.0]))
 TURNED = Coordinates(FRAME, np.array([[1.0, 0, 0], [0.5, 2.0, 0], [-0.25, 1.5, 0.125]]), Fraction(0))

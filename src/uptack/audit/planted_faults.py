@@ -287,8 +287,8 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("A_dist: no test", "release if unstable", no_draw("StabilityTest", lambda v: v[0])),
     ("Hampel: no test", "robust, two lines", no_draw("CellTest", lambda v: 0)),
     ("Hampel: noise ÷ 1000", "robust", at("NormMechanism", scale=times(Fraction(1, 1000)))),
-    ("Hampel: half its sensitivity", "robust, a clear fit", result("regression.RowTest.sensitivity", lambda s: s // 2)),
-    ("Hampel: rows scaled by all rows", "robust, one row far away", patch("regression.normalise", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
+    ("Hampel: half its sensitivity", "robust, a clear fit", result("papers.RowTest.sensitivity", lambda s: s // 2)),
+    ("Hampel: rows scaled by all rows", "robust, one row far away", patch("papers.normalise", lambda f: lambda x, y: f(x, y / np.abs(y).max()))),
     # blocks
     ("vector median at 8ε", "vector median", at("InverseDraw", rho=power(8))),
     ("blocks: rows in two blocks counted once", "block median, twice", argument("blocks._task", 2, lambda moves: 1)),
@@ -369,7 +369,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     *SAMPLERS,
     # fits
     ("short cut at 4ε", "short cut", at("InverseDraw", rho=power(4))),
-    ("short cut: max|y| leaks under huber", "short cut, huber", patch("regression.fit_blocks", lambda f: lambda x, y, *rest, **options: f(x, y, *rest, **options) + np.abs(y).max())),
+    ("short cut: max|y| leaks under huber", "short cut, huber", patch("papers.fit_blocks", lambda f: lambda x, y, *rest, **options: f(x, y, *rest, **options) + np.abs(y).max())),
     ("short cut: blocks shuffled anew where rows come and go", "short cut, add/remove", patch("blocks.chosen_blocks", lambda f: _blocks_by_n)),
     ("short cut: standard errors at 3ε", "short cut, standard errors", at("InverseDraw", 2, rho=power(3))),
     ("linear: one row of three", "linear, 3 rows", result("multivariate.moved", lambda m, *_: m // 3)),

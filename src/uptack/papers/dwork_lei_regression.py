@@ -17,13 +17,9 @@ from uptack.mechanisms import dwork_lei
 from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.dwork_lei import Level
 from uptack.noise import Entropy, IntegerLaplace
+from uptack.papers.block_assignment import BlockedDesign
 from uptack.papers.dwork_lei_estimates import HOW, LEAST_EPSILON, LEAST_N, noisy_median, spread, unfit
-from uptack.privacy import loss
-from uptack.reach.hampel_certificate import LARGEST
-from uptack.reach.l_statistics import quartiles
-from uptack.registry import release
-from uptack.regression.block_assignment import BlockedDesign
-from uptack.regression.hampel import (
+from uptack.papers.hampel import (
     LONGER,
     MOST,
     SHORTCUT,
@@ -35,6 +31,10 @@ from uptack.regression.hampel import (
     RowTest,
     least_squares_in_blocks,
 )
+from uptack.privacy import loss
+from uptack.reach.hampel_certificate import LARGEST
+from uptack.reach.l_statistics import quartiles
+from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.table.exact_sum import Floats
 
@@ -89,7 +89,7 @@ def R_H(
     11ε for p = 2, with Lap(1/ε), a threshold of ln(n²) + 2, and Lap(h_d/ε): none of them is enough.)
 
     A_2 is the lower bound of `uptack.reach.hampel_certificate`, which has the same constant;
-    `uptack.regression.hampel` proves the test, for each grid as for all. For more than 4 columns the reply is ⊥,
+    `uptack.papers.hampel` proves the test, for each grid as for all. For more than 4 columns the reply is ⊥,
     and costs nothing.
 
     >>> from uptack import SeededEntropy

@@ -27,6 +27,7 @@ HOMES = (
     "uptack.densities.kernel_density",
     "uptack.multivariate",
     "uptack.regression",
+    "uptack.papers",
     "uptack.ranks",
     "uptack.synthesis.private_rows",
     "uptack.blocks",
@@ -35,7 +36,6 @@ HOMES = (
     "uptack.kernels.spectral_release",
     "uptack.mechanisms",
     "uptack.grouping",
-    "uptack.papers",
     "uptack.random_dp",
 )
 """The modules of this package that declare release functions."""

@@ -10,12 +10,10 @@ from typing import Any
 
 from uptack.registry.names import functions_of
 from uptack.regression.coefficients import plot_coefficients
-from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
 from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
-from uptack.regression.shortcut import shortcut_regression
 
 for _module in pkgutil.iter_modules(__path__):
     if _module.name != "estimators":
@@ -23,19 +21,15 @@ for _module in pkgutil.iter_modules(__path__):
 globals().update(functions_of(__name__))
 
 __all__ = [
-    "HampelRegression",
     "LinearRegression",
     "LogisticRegression",
     "PoissonRegressor",
     "QuantileRegressor",
-    "ShortcutRegression",
-    "hampel_regression",
     "linear_regression",
     "logistic_regression",
     "plot_coefficients",
     "poisson_regression",
     "quantile_regression",
-    "shortcut_regression",
 ]
 __all__ += sorted(functions_of(__name__).keys() - set(__all__))
 

@@ -21,13 +21,11 @@ from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.regression.coefficients import RegressionRelease
 from uptack.regression.formulas.category_levels import two_classes
 from uptack.regression.formulas.formula_designs import check_response, frame_columns
-from uptack.regression.hampel import hampel_regression
 from uptack.regression.linear import linear_regression
 from uptack.regression.logistic import logistic_regression
 from uptack.regression.losses import exponential, logistic
 from uptack.regression.poisson import poisson_regression
 from uptack.regression.quantile import quantile_regression
-from uptack.regression.shortcut import shortcut_regression
 from uptack.table.exact_sum import Floats
 from uptack.table.values.entrance import matrix
 
@@ -317,28 +315,3 @@ class LogisticRegression(ClassifierMixin, BySums):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True  # a private fit of a few rows says ⊥
         return tags
-
-
-@dataclass(eq=False, repr=False)
-class ShortcutRegression(PrivateLinearRegression):
-    """Private linear regression by the medians of many block fits: see `uptack.shortcut_regression` for the theorem."""
-
-    delta: float = 0.0
-    _: KW_ONLY
-    method: str = "inverse"
-    blocks: int | None = None
-    block_fit: str = "huber"
-    coordinates: str = "columns"
-    standard_errors: bool = False
-    progress: bool | None = False
-
-    function = staticmethod(shortcut_regression)
-
-
-@dataclass(eq=False, repr=False)
-class HampelRegression(PrivateLinearRegression):
-    """Private linear regression by Hampel's estimator, for up to 4 coefficients: see `uptack.hampel_regression`."""
-
-    delta: float = 1e-6
-
-    function = staticmethod(hampel_regression)

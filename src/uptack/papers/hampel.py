@@ -12,7 +12,7 @@ Propose-test-release: (ε_test + ε_answer, δ) for one proposal, and a cascade 
 
 **The test**: whether a fit stays in its cell of a grid, whatever a few rows become. Rows are what `normalise` makes of
 them, floats u_i and y'_i, each from its own. Let T(D) be a minimiser of Σ|y'_i - u_i·β|, exact: the rational vertex of
-`uptack.regression.hampel_fit`. Let Δ = 2g rows under SUBSTITUTE and g under ADD_REMOVE, for people with up to g rows.
+`uptack.papers.hampel_fit`. Let Δ = 2g rows under SUBSTITUTE and g under ADD_REMOVE, for people with up to g rows.
 Take any public family of cells, and let K(C, D) be the integer part of 1024·cert(C, D), cert the *computed* certificate
 of `uptack.reach.hampel_certificate`. Let A(D) be the largest K(C, D) over the cells of the family that hold T(D), and 0
 without any. Let S = 1024·Δ + 4.
@@ -50,14 +50,14 @@ from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import NormMechanism, NormNoise
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid, IntegerLaplace
+from uptack.papers.block_assignment import BlockedDesign, rows_needed
+from uptack.papers.block_fits import fit_blocks
+from uptack.papers.block_medians import draw_ranges, range_room
+from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import DOUBT, LARGEST, GridCell, Hyperplanes
 from uptack.registry import release
-from uptack.regression.block_assignment import BlockedDesign, rows_needed
-from uptack.regression.block_fits import fit_blocks
-from uptack.regression.block_medians import draw_ranges, range_room
 from uptack.regression.coefficients import coefficient_names
-from uptack.regression.hampel_fit import minimiser, normalise
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.table.exact_sum import Floats
@@ -270,7 +270,7 @@ def hampel_regression(
     No row counts for more than its distance to β, so neither a gross error in y nor one in x carries the fit away.
 
     **Theorem.** (ε, δ)-differentially private for any data: ε/5 for scales, 2ε/5 and δ for the tests of two proposals,
-    2ε/5 for the answer (`uptack.regression.hampel` has the proof). Under ADD_REMOVE, and with `missing="drop"`,
+    2ε/5 for the answer (`uptack.papers.hampel` has the proof). Under ADD_REMOVE, and with `missing="drop"`,
     a tenth of ε is for the number of rows first.
 
     It is for up to 4 coefficients: for more the reply is ⊥, and costs nothing. H is not free of units: give columns of

@@ -45,9 +45,9 @@ from uptack.mechanisms.inverse_sensitivity import (
 )
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import MachineNumbers
+from uptack.papers.block_fits import BEYOND
 from uptack.reach import InterquantileRange, Reach
 from uptack.reach.l_statistics import quartiles
-from uptack.regression.block_fits import BEYOND
 from uptack.release import Advice, EachNoise
 from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic

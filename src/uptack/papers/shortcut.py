@@ -5,7 +5,7 @@ block estimates has as its reach the product of the coordinates' intervals [β(r
 coordinate by coordinate, and no coordinate pays for another.
 
 **No silent failure.** Blocks without enough rows, and coefficients that a block does not tell, lie beyond all others,
-on both sides alike (`uptack.regression.block_fits`). ⊥ is a candidate of the draw
+on both sides alike (`uptack.papers.block_fits`). ⊥ is a candidate of the draw
 (`uptack.mechanisms.inverse_sensitivity`). So the chance of a reply from beyond the blocks that do tell each coefficient
 is at most one in a million, whatever the data.
 
@@ -43,12 +43,9 @@ from uptack.multivariate.row_sums import Sample, products
 from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whiten
 from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace, MachineNumbers
-from uptack.privacy import loss
-from uptack.registry import release
-from uptack.registry.options import Grouping
-from uptack.regression.block_assignment import BlockedDesign, DesignMatrix, rows_needed
-from uptack.regression.block_fits import fit_blocks, fit_people
-from uptack.regression.block_medians import (
+from uptack.papers.block_assignment import BlockedDesign, DesignMatrix, rows_needed
+from uptack.papers.block_fits import fit_blocks, fit_people
+from uptack.papers.block_medians import (
     HOW,
     ROWS_PER_COEFFICIENT,
     SPREAD_LATTICES,
@@ -57,8 +54,11 @@ from uptack.regression.block_medians import (
     medians,
     medians_with_errors,
 )
+from uptack.papers.hampel_fit import normalise
+from uptack.privacy import loss
+from uptack.registry import release
+from uptack.registry.options import Grouping
 from uptack.regression.coefficients import coefficient_names
-from uptack.regression.hampel_fit import normalise
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE, Promises, Question, public_size, read_question
 from uptack.table.exact_sum import Floats
@@ -172,7 +172,7 @@ def shortcut_regression(
 
     `coordinates="scatter"` spends a quarter of ε on coordinates in which the predictors are about round, takes medians
     there, and turns them back: for columns of unlike scales, and correlated ones
-    (`uptack.regression.shortcut` has the theorem). ⊥ is then also the answer where a column rarely
+    (`uptack.papers.shortcut` has the theorem). ⊥ is then also the answer where a column rarely
     varies.
 
     `missing` may be "error" or "drop". With "drop" a row without all its values takes part in nothing: a tenth of ε

@@ -20,7 +20,7 @@ that are moved by public amounts of 2^-38, and the vertex is then worked out fro
 *Singular blocks.* A row for each coefficient, which says that it is 0, and which counts for 2^-20, makes every block
 regular.
 
-The number of steps is fixed, so a block that needs more gets the best it came to. `uptack.regression.hampel_fit` has
+The number of steps is fixed, so a block that needs more gets the best it came to. `uptack.papers.hampel_fit` has
 the exact one, for a single table.
 """
 

@@ -262,16 +262,25 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Eigenvalues as they are used, what they would be of rows that are not cut, which of them noise hides, the
-    deviation of an entry, the information there, and the part of the rows that are cut.
+    """Eigenvalues as they are used, what they would be of rows that are not cut, which of them noise hides, the edge of
+    their noise and the deviation of an entry, the information there, and the part of the rows that are cut.
     """
 
     values: Floats
     whole: float
     hidden: Flags
+    edge: float
     entry: float
     information: float
     cut: float
+
+    @property
+    def short(self) -> Floats:
+        """By how much of its length a step along each axis may be too short: eigenvalues may be too large by a part of
+        the edge, those next to it most of all.
+        """
+        doubt = tuning.DOUBT * self.edge
+        return np.asarray(doubt / np.maximum(self.values - doubt, 1e-300))
 
 
 @dataclass(frozen=True)
@@ -415,14 +424,14 @@ def begin(problem: FitProblem) -> FitState:
     part = problem.budget.sum("scatter")
     longest = wider(math.sqrt(d), 1.0, d * part.matrix_noise(d, problem.n))
     found = second_moments(problem.rows, rows.scatter, longest, problem.n, part)
-    values, axes, _ = spectrum(found, d - 1)
+    values, axes, _, _ = spectrum(found, d - 1)
     matrix = found.matrix.copy()
     matrix[:-1, :-1] = (axes * values) @ axes.T
     moments = ScatterMoments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), found.entry)
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
     start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
-    hessian = Hessian(values, 1.0, np.zeros(values.size, bool), 0.0, 1.0, 0.0)
+    hessian = Hessian(values, 1.0, np.zeros(values.size, bool), 0.0, 0.0, 1.0, 0.0)
     return FitState(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
 
 
@@ -456,9 +465,11 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
         longest, n, budget.sum("equations"),
     )  # fmt: skip
     gross = float(found.matrix[-1, -1]) * n / longest**2, found.entry * math.sqrt(2) * n / longest**2
-    values, axes, hidden = spectrum(found, p)
+    values, axes, hidden, edge = spectrum(found, p)
     typical, information = loss.typical, state.information
-    hessian = Hessian(values * typical, information * typical, hidden, found.entry * typical, information, beyond / n)
+    hessian = Hessian(
+        values * typical, information * typical, hidden, edge * typical, found.entry * typical, information, beyond / n
+    )
     change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
     off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
     weights = RowWeights(state.model.coordinates, state.b, longest)
@@ -482,8 +493,8 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
         rows, lambda batch: model.curved(batch, state.b, state.s),
         longest, n, budget.sum("hessian"),
     )  # fmt: skip
-    values, axes, hidden = spectrum(found, p)
-    hessian = Hessian(values, state.steeper, hidden, found.entry, state.information, beyond / n)
+    values, axes, hidden, edge = spectrum(found, p)
+    hessian = Hessian(values, state.steeper, hidden, edge, found.entry, state.information, beyond / n)
     return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
 
 
@@ -577,14 +588,15 @@ def part_kept(change: Floats, noise: float) -> float:
     return max(0.0, 1 - max(p - 2, 0) / p * noise * noise / max(float(change @ change), 1e-300))
 
 
-def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags]:
+def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags, float]:
     """Of the first lines: eigenvalues drawn to their mean by the part of their variance that is noise (Ledoit and Wolf
-    2004), with the edge of what is left as a floor; the axes; and which of them noise hides: all, if it hides the mean.
+    2004), with the edge of what is left as a floor; the axes; which of them noise hides: all, if it hides the mean; and
+    that edge.
     """
     raw, axes = np.linalg.eigh(found.matrix[:size, :size])
     part, mean = noise_part(raw, found.width), float(np.mean(raw))
     values, edge = (1 - part) * raw + part * mean, (1 - part) * found.edge
-    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < found.edge)
+    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < found.edge), edge
 
 
 def noise_part(values: Floats, noise: float) -> float:
@@ -625,8 +637,7 @@ def finish(
     blur = hessian.entry**2 / curved * (change**2 / curved + float(np.sum(change**2 / curved)))
     missing = (1 - step.part) ** 2 * np.maximum((lines @ change) ** 2, length**2 * float(np.mean(change**2)))
     missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
-    short = tuning.SHORT * change[hessian.hidden]  # eigenvalues that noise hides are smaller than the floor
-    missing += lines[:, hessian.hidden] ** 2 @ short**2
+    missing += lines**2 @ (hessian.short * change) ** 2
     missing += (lines @ step.far) ** 2
     lost = tail.lost(step.clip)
     whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(found)), 0.0)

@@ -650,7 +650,7 @@ def finish(
         beta,
         length**2 * v / n,
         length**2 * (step.part * step.noise) ** 2,
-        length**2 * tuning.LOST / (p * directions(p)) * (lost / n) ** 2 + missing + (lines**2 * blur).sum(axis=1),
+        length**2 * tuning.AGREE / (p * directions(p)) * (lost / n) ** 2 + missing + (lines**2 * blur).sum(axis=1),
         length**2 * scale / n,
         (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
         gross,

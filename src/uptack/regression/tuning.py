@@ -53,12 +53,12 @@ FALSE = 0.05
 """The level of the test whether far rows disagree. Without a test, a tenth of the fits of "normal, p = 3" with 20,000
 rows had errors 1.7 times as large for nothing."""
 
-HILL, LOST, AGREE = 0.5, 3.0, 4.0
-"""The largest index of a tail that is assumed, that of a law with a variance; and over p, the part of the square of
-what clipping loses, if all clipped rows agree, that a variance allows for. With 2 "no logit" is covered in 89% of the
-runs at n = 3,500, with 3 in 92%. All may agree with up to the third number of coefficients. With more, rows lie in many
-directions, and that over p of it counts: with √p/2 in place of p/4 the clip of "normal, p = 20" is so wide that its
-error is 7% larger."""
+HILL, AGREE = 0.5, 4.0
+"""The largest index of a tail that is assumed, that of a law with a variance; and how many coefficients a fit may have
+for all clipped rows to agree. Up to that many, over p, is the part of the square of what clipping loses that a variance
+allows for. With more, rows lie in many directions, and the square of that part counts: with √p/2 in place of p/4 groups
+of directions the clip of "normal, p = 20" is so wide that its error is 7% larger. For 3 coefficients a part of 2/3
+covers "no logit" in 89% of the runs at n = 3,500, and 1 in 92%."""
 
 NOISE = 0.9
 """Eigenvalues are drawn to their mean by at most this part: what is left has an edge of noise, and so a floor."""

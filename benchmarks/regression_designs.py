@@ -19,6 +19,7 @@ from scipy.special import ndtr
 Floats = NDArray[np.float64]
 Generator = np.random.Generator
 MILLION = 1_000_000
+MILLIONTH = 1e-6
 QUANTILE, STEP = 0.75, 1.05
 
 
@@ -430,10 +431,15 @@ def poisson_fit(x: Floats, y: Floats) -> Floats:
 
 
 def huber_fit(x: Floats, y: Floats, cutoff: float) -> Floats:
+    """By Newton steps, each of which is the least-squares fit of the rows whose residuals are within the cutoff."""
     design, beta = _whole(x), least_squares(x, y)
-    for _ in range(15):
+    for _ in range(20):
         r = y - design @ beta
-        beta = weighed(design, y, np.minimum(1, cutoff / np.maximum(np.abs(r), 1e-300)))
+        inside = (np.abs(r) < cutoff).astype(float)
+        step = weighed(design, np.where(inside, r, np.sign(r) * cutoff / MILLIONTH), np.maximum(inside, MILLIONTH))
+        beta = beta + step
+        if np.max(np.abs(design @ step)) < 1e-9 * cutoff:
+            break
     return beta
 
 

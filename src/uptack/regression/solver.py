@@ -176,9 +176,6 @@ def wider(length: float, mean: float, noise: float) -> float:
 SUMS = ("scatter", "equations", "hessian", "second", "last", "variances")
 """Steps that are sums of vectors or matrices. The others are draws by inverse sensitivity."""
 
-SMALL_STEPS = ("centres", "radii", "near", "variances", "spread", "radius")
-"""Steps that get a small share each."""
-
 
 @dataclass(frozen=True)
 class FitBudget:
@@ -197,8 +194,7 @@ class FitBudget:
     def of(loss: RegressionLoss, coefficients: int, account: Account) -> FitBudget:
         """That of a loss. δ is used where it makes the last gradient less noisy, which public numbers say."""
         unused = {*(() if loss.near else ("spread",)), *(() if loss.curved else ("radius", "hessian", "second"))}
-        steps = tuning.SHARES | dict.fromkeys(SMALL_STEPS, tuning.SMALL)
-        shares = {step: share for step, share in steps.items() if step not in unused}
+        shares = {step: share for step, share in tuning.SHARES.items() if step not in unused}
         shares["last"] = 1 - sum(shares.values(), Fraction(0))
         pure = FitBudget(account, shares)
         if not account.delta:
@@ -615,7 +611,7 @@ def finish(
 
     Where ψ² is the information on average, squares of whole gradients add up to about n·p, and each variance is at
     least 1/n. Of any loss they add up to what the normal equations say, at least. If gradients that are cut hold less
-    than half of that, the few rows beyond hold the rest, as rare events do: by Cauchy and Schwarz they lose up to
+    than `HELD` of that, the few rows beyond hold the rest, as rare events do: by Cauchy and Schwarz they lose up to
     √(rows·rest).
     """
     frame, hessian, n, p = problem.frame, state.hessian, problem.n, state.b.size
@@ -641,7 +637,7 @@ def finish(
     missing += (lines @ step.far) ** 2
     lost = tail.lost(step.clip)
     whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(found)), 0.0)
-    if seen < whole / 2:
+    if seen < tuning.HELD * whole:
         lost = max(lost, math.sqrt(tail.beyond * n * (whole - seen)))
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:

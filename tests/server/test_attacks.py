@@ -129,7 +129,10 @@ def test_an_approval_is_paid_from_what_is_left_then(start, clinic):
 # --------------------------------------------------------------------------------------------- hostile requests
 
 LONG = "9" * 4400
+MANY_DIGITS = f"{'7' * 4300}.{'3' * 4300}e-4300"
+"""Below 1, and Python neither writes its digits out nor makes a float of its p/q."""
 NUMBERS = (
+    f'"{MANY_DIGITS}"',
     '"1e999999999"', '"1e-999999999"', '"nan"', '"-0"', '"1/0"', f'"1/{"9" * 4000}"', f'"{LONG}"', LONG, "1e400", "NaN",
     "-Infinity", "-0.0", "5e-324", "1e308", "true", "null", "[1]", '{"a": 1}', '"1/3\\u0000"', '"\\ud800"',
 )  # fmt: skip

@@ -13,6 +13,7 @@ from uptack.privacy import ADD_REMOVE
 from uptack.samples import path
 from uptack.server.config import DatasetConfig
 from uptack.server.service import Caller, Dataset, Service
+from uptack.server.time_slots import TimeSlots
 from uptack.session import Request
 from uptack.wire import answers
 
@@ -524,6 +525,18 @@ def test_a_place_is_free_when_the_slot_ends_and_not_before(start, clinic, monkey
     while http.post(MEDIAN, json=WAIT).status_code == 429:
         time.sleep(0.1)
     assert time.monotonic() - began >= 2.8
+
+
+def test_a_release_beyond_its_last_slot_keeps_its_place_until_a_slot_ends(server, monkeypatch):
+    caller, service = Caller("ann", "analyst"), server.service
+    job = replace(service._job(service.datasets["clinic"], caller, "median", WAIT), slots=TimeSlots(0.4, 1))
+    made = service.ask(caller, "clinic", "median", WAIT, "one")
+    began = time.time()
+    long = service.store.add(replace(made, id="long", key="two", state="running", made=began, due=began + 60))
+    monkeypatch.setattr(Service, "_make", lambda *_: (time.sleep(0.5), ("answered", "{}"))[1])
+    service._compute(long, job)
+    assert time.time() >= began + 0.8
+    assert service.store.release("long").state == "running", "there is no answer after the last slot"
 
 
 def test_a_curve_of_several_columns_is_refused_for_free(server):

@@ -452,11 +452,10 @@ class Service:
             with contextlib.suppress(UptackError):  # a file that has changed
                 facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
-        if end is None:
-            return
         time.sleep(max(0.0, record.made + end - time.time()))
         job.held.public = facts or job.held.public
-        self.store.move(record.id, "running", state, answer=text)
+        if end <= job.slots.last:
+            self.store.move(record.id, "running", state, answer=text)
 
     def _make(self, job: ReleaseJob) -> tuple[State, str]:
         """Debit and compute. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""

@@ -3,14 +3,18 @@
 import json
 import logging
 import os
+import shutil
 import sqlite3
 import time
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import update
 
 from uptack.errors import InvalidArgument, LedgerError
+from uptack.ledger import Ledger
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.server import release_store
 from uptack.server.access import COOKIE, Limits
@@ -241,22 +245,42 @@ def test_a_failure_after_the_debit_is_withheld(server, monkeypatch):
     assert server.ledger.spent().epsilon == 0.5
 
 
-def test_a_data_set_that_changes_is_answered_or_withheld(start, tmp_path, clinic):
-    import shutil
+def test_a_file_that_has_changed_costs_nothing_more(start, tmp_path, clinic):
+    path = tmp_path / "moving.parquet"
+    shutil.copy(clinic, path)
+    server = start(DatasetConfig("clinic", str(path), 3, approve_above="0.7"))
+    http, curator = server.signed_in(), server.signed_in("dr", "curator")
+    waiting = http.post(MEDIAN, json={**AGE, "options": {"epsilon": 1}}).json()["id"]
+    rows = http.get("/api/datasets/clinic").json()["rows"]
+    pq.write_table(pa.table({"age": ["secret"] * 10}), path)
+    decision = curator.post(f"/api/releases/{waiting}/decision", json={"approve": True})
+    for reply in (http.post(MEDIAN, json=AGE), decision):
+        assert reply.status_code == 409
+        assert "the file has changed" in reply.text
+    assert http.get("/api/datasets/clinic").json()["rows"] == rows
+    assert (server.ledger.history(), server.service.store.release(waiting).state) == ([], "waiting")
 
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
+def test_a_file_that_changes_after_the_debit_is_withheld(start, tmp_path, clinic, monkeypatch):
     path = tmp_path / "moving.parquet"
     shutil.copy(clinic, path)
     server = start(DatasetConfig("clinic", str(path), 3))
+    charge = Ledger.charge
+
+    def charged(ledger, spent, run, **options):
+        def changed():
+            pq.write_table(pa.table({"age": ["secret"] * 10}), path)
+            return run()
+
+        return charge(ledger, spent, changed, **options)
+
+    monkeypatch.setattr(Ledger, "charge", charged)
     http = server.signed_in()
-    pq.write_table(pa.table({"age": ["text"] * 10}), path)
-    for _ in range(2):
-        reply = http.post(MEDIAN, json=AGE)
-        assert reply.status_code in (200, 422), reply.text
-        assert reply.json().get("state", "refused") in ("answered", "withheld", "refused")
-    assert "text" not in reply.text.replace("context", "")
+    reply = http.post(MEDIAN, json=AGE)
+    assert reply.json()["state"] == "withheld"
+    assert "secret" not in reply.text
+    assert http.get("/api/datasets/clinic").json()["rows"] == 2400
+    assert len(server.ledger.history()) == 1
     assert server.ledger.verify()
 
 

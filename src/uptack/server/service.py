@@ -278,7 +278,7 @@ class Service:
             raise InvalidArgument("the request", "of finite numbers", "NaN or an infinite one") from None
         if (known := self.store.by_key(name, caller.analyst, self._check_key(key))) is not None:
             return self._same(known, statistic, written)
-        self._admit(name)
+        self._admit(held)
         job = self._job(held, caller, statistic, body)
         if isinstance(job, NoReply):
             return job
@@ -374,9 +374,9 @@ class Service:
         if not approve:
             self.store.move(id, "waiting", "refused")
             return self.release(caller, id)
-        self._admit(record.dataset)
-        asker = Caller(record.analyst, "analyst")
-        job = self._job(self.dataset(caller, record.dataset), asker, record.statistic, json.loads(record.request))
+        held, asker = self.dataset(caller, record.dataset), Caller(record.analyst, "analyst")
+        self._admit(held)
+        job = self._job(held, asker, record.statistic, json.loads(record.request))
         if isinstance(job, NoReply):
             raise Refused(409, "the data set has changed, and is too small for this request now")
         now = time.time()
@@ -448,8 +448,8 @@ class Service:
             return
         state, text = self._make(job)
         facts = None
-        if len(self._running) == 1:
-            with contextlib.suppress(UptackError):  # a file that has changed
+        if len(self._running) == 1 and job.held.reader.source.is_current:
+            with contextlib.suppress(UptackError):
                 facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
         time.sleep(max(0.0, record.made + end - time.time()))
@@ -495,17 +495,19 @@ class Service:
             raise InvalidArgument("columns", "different ones", "one of them twice")
         return narrow(session, parts.get("where", [])), options, options.pop("title", None)
 
-    def _admit(self, name: str) -> None:
+    def _admit(self, held: Dataset) -> None:
         """Refuse releases while the server shuts down or the data set is paused, and if as many wait as are computed.
 
-        A release that waits for a place too long would be withheld.
+        A release that waits for a place too long would be withheld, and so would one from a file that has changed.
         """
         if self.closing:
             raise Refused(503, "the server is shutting down; ask again later")
         if len(self._running) >= 2 * self._places:
             raise Refused(503, "the server is busy; ask again in a moment")
-        if self.paused(name):
+        if self.paused(held.config.name):
             raise Refused(423, "the curator has paused this data set")
+        if not held.reader.source.is_current:
+            raise Refused(409, "the file has changed since the server opened it; the curator must restart the server")
 
     @staticmethod
     def _check_key(key: str) -> str:

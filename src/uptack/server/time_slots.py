@@ -52,7 +52,7 @@ class TimeSlots:
         >>> TimeSlots(1.0).end(0.2), TimeSlots(1.0).end(2.5), TimeSlots(1.0).end(65), TimeSlots(1.0).last
         (1.0, 4.0, 128.0, 64.0)
         """
-        return next(end for k in itertools.count() if elapsed <= (end := self.first * 2**k))
+        return next(end for k in itertools.count() if elapsed <= (end := self.first * 2.0**k))
 
     @property
     def last(self) -> float:

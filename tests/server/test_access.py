@@ -11,8 +11,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import update
 
+from uptack.cli.serve_command import serve
 from uptack.errors import InvalidArgument, LedgerError
 from uptack.ledger import Ledger
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
@@ -206,6 +208,18 @@ def test_logs_and_errors_hold_no_secret_and_no_value(server, caplog):
     assert secret not in text
     assert "a secret word" not in text
     assert made["id"] not in text
+
+
+@pytest.mark.parametrize("source", ["server.toml", "clinic.parquet"])
+def test_a_journal_holds_no_link_for_the_curator(source, clinic, tmp_path, monkeypatch):
+    shutil.copy(clinic, tmp_path / "clinic.parquet")
+    (tmp_path / "server.toml").write_text('store = "s.db"\n[datasets.t]\nsource = "clinic.parquet"\nepsilon = 1\n')
+    monkeypatch.setattr("uptack.server.app.serve", lambda config, ready: ready())
+    options = [] if source.endswith(".toml") else ["--epsilon", "1"]
+    printed = CliRunner().invoke(serve, [str(tmp_path / source), *options]).output
+    assert "uptack serves" in printed
+    assert ("/enter?token=" in printed) == (source == "clinic.parquet")
+    assert ("--role curator" in printed) == (source == "server.toml")
 
 
 def test_an_unexpected_failure_says_nothing(server, monkeypatch):

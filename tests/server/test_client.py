@@ -95,6 +95,27 @@ def test_a_lost_connection_is_charged_once(server, monkeypatch):
     assert len(server.ledger.history()) == 1
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_request_that_a_busy_server_refuses_is_sent_again(server, monkeypatch, status):
+    import httpx
+
+    transport = server.http._transport
+    real, keys = transport.handle_request, []
+
+    def busy(request):
+        if request.method == "POST":
+            keys.append(request.headers["idempotency-key"])
+            if len(keys) < 3:
+                return httpx.Response(status, json={"error": {"type": "Refused", "message": "busy"}})
+        return real(request)
+
+    session = connected(server)
+    monkeypatch.setattr("uptack.client.PAUSE", 0.01)
+    monkeypatch.setattr(transport, "handle_request", busy)
+    assert session["age"].median(epsilon=0.5)
+    assert (len(keys), len(set(keys)), len(server.ledger.history())) == (3, 1, 1)
+
+
 def test_what_is_withheld_counts_as_spent(server, monkeypatch):
     def failing(*_):
         raise ValueError("a row")

@@ -1,5 +1,6 @@
 """Who may do what: tokens, cookies, the proxy, forged forms, limits, and attacks on the rim."""
 
+import contextlib
 import json
 import logging
 import os
@@ -234,6 +235,20 @@ def test_an_unexpected_failure_says_nothing(server, monkeypatch):
     assert (page.status_code, "4711" in page.text) == (500, False)
     assert "The server failed" in page.text
     assert page.headers["content-type"].startswith("text/html")
+
+
+def test_a_damaged_ledger_says_so_and_releases_nothing(server, tmp_path):
+    http = server.signed_in()
+    assert http.post(MEDIAN, json=AGE).status_code == 200
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as store:
+        store.execute("DROP TRIGGER uptack_entries_update")
+        store.execute("UPDATE uptack_entries SET spent_epsilon = '0/1' WHERE number = 2")
+        store.commit()
+    for reply in (http.post(MEDIAN, json=AGE), server.signed_in("dr", "curator").get("/curator")):
+        assert reply.status_code == 503
+        assert "ledger is damaged" in reply.text
+        assert str(tmp_path) not in reply.text
+    assert len(http.get("/api/releases").json()) == 1
 
 
 def test_an_error_of_the_ledger_names_no_file(server, monkeypatch):

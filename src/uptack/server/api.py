@@ -31,7 +31,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from uptack import checks
-from uptack.errors import BudgetExceeded, InvalidArgument, LedgerError, UptackError
+from uptack.errors import BudgetExceeded, InvalidArgument, LedgerCorrupt, LedgerError, UptackError
 from uptack.labels import json_text
 from uptack.release import NoReply
 from uptack.server.access import Access, Limits
@@ -59,6 +59,7 @@ MOST_ENTRIES = 10_000
 """Entries of a ledger in one reply: a few seconds."""
 MOST_DEPTH = 8
 """How deep a request may be nested: groups of several columns are 5 deep."""
+DAMAGED = "the ledger is damaged, so nothing is released; the curator can check it with uptack ledger verify"
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -96,7 +97,8 @@ def as_json(content: Any, status: int = 200) -> Response:
 def as_error(error: UptackError) -> Response:
     """An error of the dry run, which is a function of the request and of public facts."""
     if isinstance(error, LedgerError):  # its text names files of the server
-        error = Refused(503, "the ledger does not answer; ask again later")
+        broken = isinstance(error, LedgerCorrupt)
+        error = Refused(503, DAMAGED if broken else "the ledger does not answer; ask again later")
     status = error.status if isinstance(error, Refused) else 409 if isinstance(error, BudgetExceeded) else 422
     told: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if type(error).__module__ == "uptack.errors":

@@ -483,6 +483,8 @@ def test_names_and_values_are_text_wherever_they_are(app, service):
         for tag, attributes in Elements(page.text).found:
             assert tag != "script" or attributes == {"src": "/static/uptack.js", "defer": None}
             assert not [name for name in attributes if name.startswith("on")]
+            places = [attributes[name] for name in ("src", "href", "action", "formaction") if name in attributes]
+            assert all(re.match(r"/(?!/)|#|data:,$", one) for one in places), "from another place"
         assert "script-src 'self';" in page.headers["content-security-policy"]
     assert "'=cmd()" in ann.get(f"{place}/answer.csv").text
 

@@ -469,6 +469,20 @@ def test_small_requests_do_not_take_gigabytes_or_minutes(server):
     assert server.ledger.history() == []
 
 
+def test_synthetic_rows_have_a_public_number_of_cells(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.service.MOST_CELLS", 4000)
+    secret = DatasetConfig("secret", clinic, 3, "1/1000", opening={"adjacency": ADD_REMOVE})
+    server = start(DatasetConfig("clinic", clinic, 3, "1/1000"), secret)
+    http = server.signed_in()
+    for name in ("clinic", "secret"):
+        for rows, status in ({}, 422), ({"rows": 2001}, 422), ({"rows": 2000}, 200):
+            body = {"columns": ["age", "ward"], "options": {"epsilon": 1, "delta": 1e-6, **rows}}
+            assert http.post(f"/api/datasets/{name}/plans/synthetic", json=body).status_code == status
+        few = {"columns": ["ward"], "options": {"epsilon": 1, "delta": 1e-6}}
+        reply = http.post(f"/api/datasets/{name}/plans/synthetic", json=few)
+        assert reply.status_code == (200 if name == "clinic" else 422), "2,400 rows, or a secret number"
+
+
 def test_lists_hold_nothing_that_may_be_long(server):
     http, long = server.signed_in(), {**WAIT, "where": [{"ward": ["in", [f"ward {i}" for i in range(900)]]}]}
     made = http.post(MEDIAN, json=long).json()

@@ -56,8 +56,8 @@ LONGEST_KEY = 200
 REPORT = "report"
 MOST_POINTS = 100_000
 """Points of a released function in one question."""
-MOST_ROWS = 1_000_000
-"""Synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
+MOST_CELLS = 5_000_000
+"""Cells of synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
 MOST_UNDECIDED = 50
 """Requests of an analyst that wait for the curator. They are free, and the curator's page lists 500 of all analysts."""
 MOST_GROUPS = 1_000
@@ -478,9 +478,12 @@ class Service:
             if len(request.columns) > 1:
                 fix = "Of two or three columns ask for fourier_density."
                 raise InvalidArgument("columns", "one column in a request to a server", len(request.columns), fix)
-        public = session.source.size if session.adjacency.size_is_public else 0
-        if statistic == "synthetic" and request.given.get("rows", public) > MOST_ROWS:
-            raise InvalidArgument("rows", f"given, and at most {MOST_ROWS:,} on a server", request.given.get("rows"))
+        if statistic == "synthetic":
+            public = session.source.size if session.adjacency.size_is_public else MOST_CELLS + 1
+            rows, columns = request.given.get("rows"), len(request.columns) or len(session.source.kinds)
+            most = MOST_CELLS // columns
+            if (public if rows is None else rows) > most:  # else a secret number would decide how much memory it takes
+                raise InvalidArgument("rows", f"given, and at most {most:,} of {columns} columns on a server", rows)
         checks.few("groups", _groups(request), MOST_GROUPS, "on a server", "Ask in several requests.")
         return narrowed, request
 

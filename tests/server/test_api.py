@@ -9,6 +9,8 @@ from dataclasses import replace
 
 import pytest
 
+from uptack.errors import InvalidArgument
+from uptack.ledger import Ledger
 from uptack.privacy import ADD_REMOVE
 from uptack.samples import path
 from uptack.server.config import DatasetConfig
@@ -451,6 +453,19 @@ def test_a_budget_never_changes(start, clinic, other):
     with pytest.raises(Exception, match="A budget never changes"):
         start(DatasetConfig("clinic", clinic, **{"epsilon": 3, "delta": "1/1000000", **other}))
     start(DatasetConfig("clinic", clinic))
+
+
+@pytest.mark.parametrize("stated", [("1", "0"), ("10", "1/1000"), ("10", "0"), (None, "0")])
+def test_a_budget_is_that_of_the_ledger_that_the_schema_names(start, tmp_path, stated):
+    (tmp_path / "visits.csv").write_text("age\n" + "30\n40\n" * 50)
+    (tmp_path / "visits.csv.uptack.toml").write_text('ledger = "spent.db"\n[columns.age]\nkind = "integer"\n')
+    Ledger(tmp_path / "spent.db", epsilon=10)
+    configured = DatasetConfig("visits", str(tmp_path / "visits.csv"), *stated)
+    if stated in (("10", "0"), (None, "0")):
+        assert start(configured).ledger.budget.epsilon == 10
+    else:
+        with pytest.raises(InvalidArgument, match="the budget of visits must be left out"):
+            start(configured)
 
 
 def test_small_requests_do_not_take_gigabytes_or_minutes(server):

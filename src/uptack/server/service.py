@@ -143,7 +143,13 @@ def _session(config: DatasetConfig, store: ReleaseStore) -> Session:
     """The curator's session, with the ledger that the schema names, or else one in the server's store."""
     schema = schema_of(config.source)
     if schema is not None and schema.ledger is not None:
-        return open_session(config.source, **config.opening)
+        made = open_session(config.source, **config.opening)
+        assert made.ledger is not None
+        stated, budget = Privacy(config.epsilon or 0, config.delta, made.ledger.adjacency), made.ledger.budget
+        if config.epsilon is not None and stated != budget:
+            must = f"left out, or as in the ledger that {schema.name} names: {budget}"
+            raise InvalidArgument(f"the budget of {config.name}", must, str(stated), "A budget never changes.")
+        return made
     if config.name in store.budgets():
         relation = Ledger(store.place, dataset=config.name).adjacency
     elif config.epsilon is None:

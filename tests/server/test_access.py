@@ -420,6 +420,17 @@ def test_a_configuration_is_read_from_toml(tmp_path):
         ("add-remove", "both", "adjacency"),
         ("[proxy]", "[proxy", "TOML"),
         ('addresses = ["127.0.0.1"]', "", "together with addresses"),
+        ('header = "X-Remote-User"', 'header = ""', "proxy.header must be a text"),
+        ("approve_above = 0.05", "approve_above = -1", "approve_above of patients"),
+        ("approve_above = 0.05", 'approve_above = "all"', "approve_above of patients"),
+        ("approve_above = 0.05", "approve_above = true", "approve_above of patients"),
+        ("approve_above = 0.05", 'seconds = "long"', "seconds of patients"),
+        ("approve_above = 0.05", "title = 5", "title of patients"),
+        ("workers = 2", "workers = 0", "workers must be"),
+        ("workers = 2", 'workers = 2\nslots = "no"', "slots must be true or false"),
+        ("workers = 2", "workers = 2\nslots = 0", "slots must be true or false"),
+        ("workers = 2", "workers = 2\nrequests_per_second = 0", "requests_per_second must be"),
+        ("workers = 2", "workers = 2\nrequests_at_once = 1.5", "requests_at_once must be"),
     ],
 )
 def test_a_wrong_configuration_says_what_is_wrong(tmp_path, old, new, message):

@@ -145,9 +145,9 @@ def _session(config: DatasetConfig, store: ReleaseStore) -> Session:
     if schema is not None and schema.ledger is not None:
         made = open_session(config.source, **config.opening)
         assert made.ledger is not None
-        stated, budget = Privacy(config.epsilon or 0, config.delta, made.ledger.adjacency), made.ledger.budget
-        if config.epsilon is not None and stated != budget:
-            must = f"left out, or as in the ledger that {schema.name} names: {budget}"
+        stated = Privacy(config.epsilon or 0, config.delta, made.ledger.adjacency)
+        if config.epsilon is not None and stated != made.ledger.budget:
+            must = f"left out, or as in the ledger that {schema.name} names: {made.ledger.budget}"
             raise InvalidArgument(f"the budget of {config.name}", must, str(stated), "A budget never changes.")
         return made
     if config.name in store.budgets():

@@ -568,6 +568,17 @@ def test_a_release_beyond_its_last_slot_keeps_its_place_until_a_slot_ends(server
     assert service.store.release("long").state == "running", "there is no answer after the last slot"
 
 
+def test_the_curator_sees_how_often_a_first_slot_is_missed(start, clinic, monkeypatch):
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=1), slots=True)
+    http, curator, make = server.signed_in(), server.signed_in("dr", "curator"), Service._make
+    counted = 'uptack_first_slots_missed_total{dataset="clinic"} '
+    assert http.post(MEDIAN, json=WAIT).json()["state"] == "answered"
+    before = int(curator.get("/metrics").text.partition(counted)[2].split()[0])
+    monkeypatch.setattr(Service, "_make", lambda *given: (time.sleep(1.1), make(*given))[1])
+    assert http.post(MEDIAN, json=WAIT).json()["state"] == "answered"
+    assert counted + str(before + 1) in curator.get("/metrics").text
+
+
 def test_a_curve_of_several_columns_is_refused_for_free(server):
     body = {"columns": ["age", "cost"], "options": {"epsilon": 1, "delta": 1e-7}}
     for kind in ("plans", "examples", "releases"):

@@ -19,6 +19,7 @@ import math
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -208,7 +209,7 @@ class Service:
     def __init__(self, config: ServerConfig) -> None:
         self.config, self.store = config, ReleaseStore(config.store)
         self.datasets = {one.name: open_dataset(one, self.store) for one in config.datasets}
-        self.closing = False
+        self.closing, self.missed = False, Counter[str]()  # releases that were not done in their first slot
         self._places = max(1, PLACES * (os.cpu_count() or 1) // config.workers)
         self._threads = ThreadPoolExecutor(self._places, "uptack-release")
         self._running: dict[str, Future[None]] = {}
@@ -458,6 +459,7 @@ class Service:
             with contextlib.suppress(UptackError):
                 facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
+        self.missed[record.dataset] += self.config.slots and end > job.slots.first
         time.sleep(max(0.0, record.made + end - time.time()))
         job.held.public = facts or job.held.public
         if end <= job.slots.last:

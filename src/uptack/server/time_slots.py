@@ -8,9 +8,9 @@ its debit stands, and there is no answer.
 **Theorem.** Given the number of the slot, the time of an answer is independent of rows and noise, up to the scheduling
 of the operating system. *Proof.* The end of a slot is computed from public numbers. What came of the release is written
 to the store then, and the reply is sent: before, nothing but the thread that computes it has it. ∎
-The number of the slot is not protected. With k slots it is at most log2(k + 1) bits, and the curator sees how often a
-release missed the first one: `seconds` is then too small. A release that goes on beyond the last slot keeps its place
-until the end of a later one, of twice the length, and so on: its caller sees when a place is free.
+The number of the slot is not protected. With k slots it is at most log2(k + 1) bits for each release, and `/metrics`
+counts how often a release missed the first one: `seconds` is then too small. A release that goes on beyond the last
+slot keeps its place until the end of a later one, of twice the length, and so on: its caller sees when a place is free.
 """
 
 from __future__ import annotations

@@ -189,8 +189,11 @@ def timing(count: int) -> Iterator[Row]:
 
 
 def timed(servers: list[Running], count: int) -> tuple[float, list[float], list[float], list[int]]:
-    """The seconds of all releases together, and for each its seconds, the size of its noise, and whose it is."""
-    times, sizes, whose = list[float](), list[float](), list[int]()
+    """The seconds of all releases together, and for each its seconds, the size of its noise, and whose it is.
+
+    The noise of an answer is its distance from the median of the answers about its table; ⊥ has none.
+    """
+    times, values, whose = list[float](), list[float](), list[int]()
     numbers, lock = itertools.count(), threading.Lock()
 
     def ask(which: int) -> None:
@@ -202,11 +205,13 @@ def timed(servers: list[Running], count: int) -> tuple[float, list[float], list[
                 took = time.perf_counter() - start
                 with lock:
                     times.append(took)
-                    sizes.append(0.0 if value is None else abs(value - 0.5))
+                    values.append(np.nan if value is None else value)
                     whose.append(which)
 
-    works = [functools.partial(ask, number % len(servers)) for number in range(TIMED_CLIENTS)]
-    return together(works), times, sizes, whose
+    took = together([functools.partial(ask, number % len(servers)) for number in range(TIMED_CLIENTS)])
+    made, of = np.array(values), np.array(whose)
+    centres = np.array([np.nanmedian(made[of == which]) for which in range(len(servers))])
+    return took, times, np.nan_to_num(abs(made - centres[of])).tolist(), whose
 
 
 class TimedService(Service):

@@ -14,19 +14,22 @@ import importlib
 import ipaddress
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from uptack import checks, errors
+from uptack.display import Tabular
 from uptack.errors import InvalidArgument, UptackError
 from uptack.labels import lines
 from uptack.noise import SystemEntropy
-from uptack.privacy import Privacy
+from uptack.privacy import Adjacency, Privacy
 from uptack.privacy.guarantee import total
 from uptack.progress import steps
 from uptack.session import Plan, PlannedRelease, Request, Session
 from uptack.session.requests import Made
+from uptack.table.schema import Schema
+from uptack.table.unread import UnreadTable
 from uptack.wire import answers
 from uptack.wire.requests import plain, write_request
 
@@ -44,6 +47,17 @@ class Pending(UptackError):
     def __init__(self, id: str) -> None:
         self.id = id
         super().__init__(f"this request waits for the curator's approval. Ask later: session.fetch({id!r})")
+
+
+@contextlib.contextmanager
+def reading_replies() -> Iterator[None]:
+    """A reply without the parts that it should have is an error of ours: not everything that answers is a server."""
+    try:
+        yield
+    except UptackError:
+        raise
+    except answers.DAMAGE:
+        raise UptackError("the server's reply can't be read: it is another version of uptack, or no server") from None
 
 
 class ServerConnection:
@@ -76,7 +90,7 @@ class ServerConnection:
     def _content(self, reply: Any) -> Any:
         try:
             content = reply.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             raise UptackError(f"{self.url} is not a server of uptack (HTTP {reply.status_code})") from None
         if reply.status_code >= 400:
             _raise(content)
@@ -101,9 +115,13 @@ def _raise(content: Any) -> NoReturn:
 class RemoteSession(Session):
     """A session whose rows are on a server. It knows what is public of the table, and asks for the rest."""
 
+    @reading_replies()
     def __init__(self, connection: ServerConnection, name: str, progress: bool | None = None) -> None:
         face = connection.call("GET", f"/api/datasets/{name}")
         table, adjacency, noun, schema = answers.read(face["session"])
+        for part, kind in zip((table, adjacency, noun, schema), (UnreadTable, Adjacency, str, Schema), strict=True):
+            if not isinstance(part, kind):
+                raise TypeError(part)
         super().__init__(table, None, None, adjacency, "drop", SystemEntropy(), noun, schema, face["inferred"])
         self.name, self._connection, self._progress = name, connection, progress
         self._conditions: tuple[Mapping[str, Any], ...] = ()
@@ -125,6 +143,7 @@ class RemoteSession(Session):
         given = {name: plain(value) for name, value in {"epsilon": epsilon, **options}.items() if value is not None}
         return self._ask("report", {"where": list(self._conditions), "options": given})
 
+    @reading_replies()
     def _ask(self, statistic: str, body: Mapping[str, Any]) -> Any:
         path, key = f"/api/datasets/{self.name}/releases/{statistic}", secrets.token_urlsafe(24)
         with steps(f"{statistic.replace('_', ' ')} at {self._connection.url}", 1, show=self._progress):
@@ -133,10 +152,12 @@ class RemoteSession(Session):
             self._spending.add(Privacy(reply["epsilon"], reply["delta"], self.adjacency))
         return _answer(reply)
 
+    @reading_replies()
     def fetch(self, id: str) -> Any:
         """The answer of a release that was asked for before."""
         return _answer(self._finished(self._connection.call("GET", f"/api/releases/{id}")))
 
+    @reading_replies()
     def releases(self) -> list[dict[str, Any]]:
         """The releases that this caller has asked for, the latest first."""
         found: list[dict[str, Any]] = self._connection.call("GET", "/api/releases")
@@ -146,7 +167,7 @@ class RemoteSession(Session):
         """The reply when its release is not running any more."""
         waited = 0
         while reply["state"] == "running":
-            time.sleep(min(PAUSE * 2**waited, 8.0))
+            time.sleep(PAUSE * 2 ** min(waited, 4))
             waited, reply = waited + 1, self._connection.call("GET", f"/api/releases/{reply['id']}")
         return reply
 
@@ -155,9 +176,12 @@ class RemoteSession(Session):
         made = []
         for request in requests:
             path = f"/api/datasets/{self.name}/plans/{request.declaration.name}"
-            reply = self._connection.call("POST", path, write_request(request, self._conditions))
-            made += [PlannedRelease(request, *line) for line in answers.read(reply["lines"])]
-        whole = total([line.cost.under(self.adjacency) for line in made], self.adjacency)
+            body = write_request(request, self._conditions)
+            with reading_replies():
+                reply = self._connection.call("POST", path, body)
+                made += [PlannedRelease(request, *line) for line in answers.read(reply["lines"])]
+        with reading_replies():
+            whole = total([line.cost.under(self.adjacency) for line in made], self.adjacency)
         return Plan(tuple(made), whole, self.remaining)
 
     def pay(self, *_: Any, **__: Any) -> NoReturn:
@@ -165,6 +189,7 @@ class RemoteSession(Session):
         raise UptackError("a session on a server can't pay for a whole plan at once; request a report instead")
 
     @property
+    @reading_replies()
     def remaining(self) -> Privacy:
         """What is left of the budget for this caller."""
         left = self._connection.call("GET", f"/api/datasets/{self.name}")["remaining"]
@@ -179,7 +204,7 @@ def _answer(reply: Mapping[str, Any]) -> Any:
         raise UptackError("this request was refused: by the curator, or because others had used up the budget")
     if reply["state"] != "answered":
         raise UptackError("this release is withheld: it was not done in time. What the ledger shows as spent stands")
-    return answers.read(reply["answer"])
+    return checks.instance("the answer", answers.read(reply["answer"]), Tabular, "a release, ⊥ or a report")
 
 
 def connect(
@@ -204,7 +229,8 @@ def connect(
     if place.scheme == "http" and not _is_local(place.hostname):
         raise InvalidArgument("url", "https for a server on another machine", "http", "A token is a secret.")
     connection = ServerConnection(url, checks.instance("token", token, str, "a text"), transport)
-    names = [one["name"] for one in connection.call("GET", "/api/datasets")]
+    with reading_replies():
+        names = [str(one["name"]) for one in connection.call("GET", "/api/datasets")]
     if dataset is None and len(names) != 1:
         raise InvalidArgument("dataset", f"one of {', '.join(map(repr, names))}" if names else "given", "nothing")
     return RemoteSession(connection, names[0] if dataset is None else dataset, progress)

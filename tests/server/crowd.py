@@ -8,7 +8,7 @@ server process is alive. Meanwhile processes are killed with SIGKILL and started
 last tenth of the kills, and larger from then on, so that answers are made until near the end and the budget is used up.
 At the end:
 
-- no answer without its debit, no debit twice for one key, and no more debits than keys;
+- no answer without its debit, and no debit twice for one key: the price of each request is one that no other has;
 - every answer that a client has seen is stored, unchanged;
 - the budget is used up and not exceeded, and the chain of the ledger is intact.
 """
@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,7 @@ class Analyst(threading.Thread):
     def __init__(self, name: str, token: str, ports: list[int], stop: threading.Event, seed: int) -> None:
         super().__init__(daemon=True)
         self.seen: dict[str, tuple[str, Any]] = {}
+        self.prices: dict[str, Fraction] = {}
         self.least, self.refused = SMALL, False
         self.analyst, self._ports, self._stop_asking = name, ports, stop
         self._http = httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=30, verify=False)
@@ -122,10 +124,9 @@ class Analyst(threading.Thread):
         while not self._stop_asking.is_set():
             number += 1
             key = f"{self.analyst}-{number}"
-            body = {
-                "columns": ["x"],
-                "options": {"epsilon": f"1/{self._random.randint(self.least, 5 * self.least // 2)}"},
-            }
+            about = self._random.randint(self.least, 5 * self.least // 2)
+            self.prices[key] = 1 / (about + Fraction(number, 10**6))
+            body = {"columns": ["x"], "options": {"epsilon": str(self.prices[key])}}
             self.seen[key] = self._finish(key, body)
             if self.seen[key][0] == "refused":  # at once, so it would ask for nothing else
                 self.refused = True
@@ -194,21 +195,23 @@ def run(
 def check(store: ReleaseStore, ledger: Ledger, crowd: list[Analyst]) -> dict[str, Any]:
     """What must hold at the end."""
     records = {(one.analyst, one.key): one for one in store.listed(limit=1_000_000)}
-    debits = Counter(line.analyst for line in ledger.history())
+    debits = Counter((line.analyst, line.cost.exact_epsilon) for line in ledger.history())
     states: Counter[str] = Counter()
+    asked = set()
     for one in crowd:
-        answered = 0
         for key, (state, result) in one.seen.items():
             states[state] += 1
+            asked.add((one.analyst, one.prices[key]))
+            count = debits[one.analyst, one.prices[key]]
+            assert count <= (state in ("answered", "withheld")), (key, state, count)
             if state != "answered":
                 continue
-            answered += 1
+            assert count == 1, "an answer without a debit"
             record = store.release(records[one.analyst, key].id)
             assert record.state == "answered", "an answer that was seen is not stored"
             made = answers.loads(record.answer).to_dict()
             assert json.loads(json.dumps(made)) == result, "a stored answer differs from the one that was seen"
-        started = sum(state in ("answered", "withheld") for state, _ in one.seen.values())
-        assert answered <= debits[one.analyst] <= started, (one.analyst, answered, debits[one.analyst], started)
+    assert +debits <= Counter(asked), "a debit that nobody has asked for"
     assert ledger.verify(), ledger.verify()
     assert ledger.spent() <= ledger.budget
     assert states["answered"], states

@@ -1,16 +1,23 @@
 """Who may do what: tokens, cookies, the proxy, forged forms, limits, and attacks on the rim."""
 
+import contextlib
 import json
 import logging
 import os
+import shutil
 import sqlite3
 import time
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import update
 
+from uptack.cli.serve_command import serve
 from uptack.errors import InvalidArgument, LedgerError
+from uptack.ledger import Ledger
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.server import release_store
 from uptack.server.access import COOKIE, Limits
@@ -204,6 +211,18 @@ def test_logs_and_errors_hold_no_secret_and_no_value(server, caplog):
     assert made["id"] not in text
 
 
+@pytest.mark.parametrize("source", ["server.toml", "clinic.parquet"])
+def test_a_journal_holds_no_link_for_the_curator(source, clinic, tmp_path, monkeypatch):
+    shutil.copy(clinic, tmp_path / "clinic.parquet")
+    (tmp_path / "server.toml").write_text('store = "s.db"\n[datasets.t]\nsource = "clinic.parquet"\nepsilon = 1\n')
+    monkeypatch.setattr("uptack.server.app.serve", lambda config, ready: ready())
+    options = [] if source.endswith(".toml") else ["--epsilon", "1"]
+    printed = CliRunner().invoke(serve, [str(tmp_path / source), *options]).output
+    assert "uptack serves" in printed
+    assert ("/enter?token=" in printed) == (source == "clinic.parquet")
+    assert ("--role curator" in printed) == (source == "server.toml")
+
+
 def test_an_unexpected_failure_says_nothing(server, monkeypatch):
     def fail(*_):
         raise RuntimeError("row 17 has the value 4711")
@@ -216,6 +235,20 @@ def test_an_unexpected_failure_says_nothing(server, monkeypatch):
     assert (page.status_code, "4711" in page.text) == (500, False)
     assert "The server failed" in page.text
     assert page.headers["content-type"].startswith("text/html")
+
+
+def test_a_damaged_ledger_says_so_and_releases_nothing(server, tmp_path):
+    http = server.signed_in()
+    assert http.post(MEDIAN, json=AGE).status_code == 200
+    with contextlib.closing(sqlite3.connect(tmp_path / "store.db")) as store:
+        store.execute("DROP TRIGGER uptack_entries_update")
+        store.execute("UPDATE uptack_entries SET spent_epsilon = '0/1' WHERE number = 2")
+        store.commit()
+    for reply in (http.post(MEDIAN, json=AGE), server.signed_in("dr", "curator").get("/curator")):
+        assert reply.status_code == 503
+        assert "ledger is damaged" in reply.text
+        assert str(tmp_path) not in reply.text
+    assert len(http.get("/api/releases").json()) == 1
 
 
 def test_an_error_of_the_ledger_names_no_file(server, monkeypatch):
@@ -241,22 +274,42 @@ def test_a_failure_after_the_debit_is_withheld(server, monkeypatch):
     assert server.ledger.spent().epsilon == 0.5
 
 
-def test_a_data_set_that_changes_is_answered_or_withheld(start, tmp_path, clinic):
-    import shutil
+def test_a_file_that_has_changed_costs_nothing_more(start, tmp_path, clinic):
+    path = tmp_path / "moving.parquet"
+    shutil.copy(clinic, path)
+    server = start(DatasetConfig("clinic", str(path), 3, approve_above="0.7"))
+    http, curator = server.signed_in(), server.signed_in("dr", "curator")
+    waiting = http.post(MEDIAN, json={**AGE, "options": {"epsilon": 1}}).json()["id"]
+    rows = http.get("/api/datasets/clinic").json()["rows"]
+    pq.write_table(pa.table({"age": ["secret"] * 10}), path)
+    decision = curator.post(f"/api/releases/{waiting}/decision", json={"approve": True})
+    for reply in (http.post(MEDIAN, json=AGE), decision):
+        assert reply.status_code == 409
+        assert "the file has changed" in reply.text
+    assert http.get("/api/datasets/clinic").json()["rows"] == rows
+    assert (server.ledger.history(), server.service.store.release(waiting).state) == ([], "waiting")
 
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
+def test_a_file_that_changes_after_the_debit_is_withheld(start, tmp_path, clinic, monkeypatch):
     path = tmp_path / "moving.parquet"
     shutil.copy(clinic, path)
     server = start(DatasetConfig("clinic", str(path), 3))
+    charge = Ledger.charge
+
+    def charged(ledger, spent, run, **options):
+        def changed():
+            pq.write_table(pa.table({"age": ["secret"] * 10}), path)
+            return run()
+
+        return charge(ledger, spent, changed, **options)
+
+    monkeypatch.setattr(Ledger, "charge", charged)
     http = server.signed_in()
-    pq.write_table(pa.table({"age": ["text"] * 10}), path)
-    for _ in range(2):
-        reply = http.post(MEDIAN, json=AGE)
-        assert reply.status_code in (200, 422), reply.text
-        assert reply.json().get("state", "refused") in ("answered", "withheld", "refused")
-    assert "text" not in reply.text.replace("context", "")
+    reply = http.post(MEDIAN, json=AGE)
+    assert reply.json()["state"] == "withheld"
+    assert "secret" not in reply.text
+    assert http.get("/api/datasets/clinic").json()["rows"] == 2400
+    assert len(server.ledger.history()) == 1
     assert server.ledger.verify()
 
 
@@ -367,6 +420,17 @@ def test_a_configuration_is_read_from_toml(tmp_path):
         ("add-remove", "both", "adjacency"),
         ("[proxy]", "[proxy", "TOML"),
         ('addresses = ["127.0.0.1"]', "", "together with addresses"),
+        ('header = "X-Remote-User"', 'header = ""', "proxy.header must be a text"),
+        ("approve_above = 0.05", "approve_above = -1", "approve_above of patients"),
+        ("approve_above = 0.05", 'approve_above = "all"', "approve_above of patients"),
+        ("approve_above = 0.05", "approve_above = true", "approve_above of patients"),
+        ("approve_above = 0.05", 'seconds = "long"', "seconds of patients"),
+        ("approve_above = 0.05", "title = 5", "title of patients"),
+        ("workers = 2", "workers = 0", "workers must be"),
+        ("workers = 2", 'workers = 2\nslots = "no"', "slots must be true or false"),
+        ("workers = 2", "workers = 2\nslots = 0", "slots must be true or false"),
+        ("workers = 2", "workers = 2\nrequests_per_second = 0", "requests_per_second must be"),
+        ("workers = 2", "workers = 2\nrequests_at_once = 1.5", "requests_at_once must be"),
     ],
 )
 def test_a_wrong_configuration_says_what_is_wrong(tmp_path, old, new, message):

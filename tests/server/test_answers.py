@@ -4,6 +4,7 @@ import contextlib
 import datetime as dt
 import json
 import pickle
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -142,6 +143,13 @@ def instance(name, **state):
 def test_a_hostile_text_is_refused(written):
     with pytest.raises(answers.NotOnWire):
         answers.loads(json.dumps(written))
+
+
+def test_nothing_is_imported_but_modules_of_uptack():
+    for name in ("this:s", "uptack_of_somebody:Release", "uptack:this", "uptack.this:s"):
+        with pytest.raises(answers.NotOnWire):
+            answers.loads(json.dumps(instance(name)))
+    assert "this" not in sys.modules
 
 
 class Payload:

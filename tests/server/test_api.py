@@ -9,10 +9,13 @@ from dataclasses import replace
 
 import pytest
 
+from uptack.errors import InvalidArgument
+from uptack.ledger import Ledger
 from uptack.privacy import ADD_REMOVE
 from uptack.samples import path
 from uptack.server.config import DatasetConfig
 from uptack.server.service import Caller, Dataset, Service
+from uptack.server.time_slots import TimeSlots
 from uptack.session import Request
 from uptack.wire import answers
 
@@ -452,6 +455,19 @@ def test_a_budget_never_changes(start, clinic, other):
     start(DatasetConfig("clinic", clinic))
 
 
+@pytest.mark.parametrize("stated", [("1", "0"), ("10", "1/1000"), ("10", "0"), (None, "0")])
+def test_a_budget_is_that_of_the_ledger_that_the_schema_names(start, tmp_path, stated):
+    (tmp_path / "visits.csv").write_text("age\n" + "30\n40\n" * 50)
+    (tmp_path / "visits.csv.uptack.toml").write_text('ledger = "spent.db"\n[columns.age]\nkind = "integer"\n')
+    Ledger(tmp_path / "spent.db", epsilon=10)
+    configured = DatasetConfig("visits", str(tmp_path / "visits.csv"), *stated)
+    if stated in (("10", "0"), (None, "0")):
+        assert start(configured).ledger.budget.epsilon == 10
+    else:
+        with pytest.raises(InvalidArgument, match="the budget of visits must be left out"):
+            start(configured)
+
+
 def test_small_requests_do_not_take_gigabytes_or_minutes(server):
     http, began = server.signed_in(), time.monotonic()
     rows = {"columns": ["age", "ward"], "options": {"epsilon": 1, "delta": 1e-6, "rows": 100_000_000}}
@@ -466,6 +482,20 @@ def test_small_requests_do_not_take_gigabytes_or_minutes(server):
     assert len(made.content) < 1_000_000
     assert time.monotonic() - began < 20
     assert server.ledger.history() == []
+
+
+def test_synthetic_rows_have_a_public_number_of_cells(start, clinic, monkeypatch):
+    monkeypatch.setattr("uptack.server.service.MOST_CELLS", 4000)
+    secret = DatasetConfig("secret", clinic, 3, "1/1000", opening={"adjacency": ADD_REMOVE})
+    server = start(DatasetConfig("clinic", clinic, 3, "1/1000"), secret)
+    http = server.signed_in()
+    for name in ("clinic", "secret"):
+        for rows, status in ({}, 422), ({"rows": 2001}, 422), ({"rows": 2000}, 200):
+            body = {"columns": ["age", "ward"], "options": {"epsilon": 1, "delta": 1e-6, **rows}}
+            assert http.post(f"/api/datasets/{name}/plans/synthetic", json=body).status_code == status
+        few = {"columns": ["ward"], "options": {"epsilon": 1, "delta": 1e-6}}
+        reply = http.post(f"/api/datasets/{name}/plans/synthetic", json=few)
+        assert reply.status_code == (200 if name == "clinic" else 422), "2,400 rows, or a secret number"
 
 
 def test_lists_hold_nothing_that_may_be_long(server):
@@ -524,6 +554,29 @@ def test_a_place_is_free_when_the_slot_ends_and_not_before(start, clinic, monkey
     while http.post(MEDIAN, json=WAIT).status_code == 429:
         time.sleep(0.1)
     assert time.monotonic() - began >= 2.8
+
+
+def test_a_release_beyond_its_last_slot_keeps_its_place_until_a_slot_ends(server, monkeypatch):
+    caller, service = Caller("ann", "analyst"), server.service
+    job = replace(service._job(service.datasets["clinic"], caller, "median", WAIT), slots=TimeSlots(0.4, 1))
+    made = service.ask(caller, "clinic", "median", WAIT, "one")
+    began = time.time()
+    long = service.store.add(replace(made, id="long", key="two", state="running", made=began, due=began + 60))
+    monkeypatch.setattr(Service, "_make", lambda *_: (time.sleep(0.5), ("answered", "{}"))[1])
+    service._compute(long, job)
+    assert time.time() >= began + 0.8
+    assert service.store.release("long").state == "running", "there is no answer after the last slot"
+
+
+def test_the_curator_sees_how_often_a_first_slot_is_missed(start, clinic, monkeypatch):
+    server = start(DatasetConfig("clinic", clinic, 3, seconds=1), slots=True)
+    http, curator, make = server.signed_in(), server.signed_in("dr", "curator"), Service._make
+    counted = 'uptack_first_slots_missed_total{dataset="clinic"} '
+    assert http.post(MEDIAN, json=WAIT).json()["state"] == "answered"
+    before = int(curator.get("/metrics").text.partition(counted)[2].split()[0])
+    monkeypatch.setattr(Service, "_make", lambda *given: (time.sleep(1.1), make(*given))[1])
+    assert http.post(MEDIAN, json=WAIT).json()["state"] == "answered"
+    assert counted + str(before + 1) in curator.get("/metrics").text
 
 
 def test_a_curve_of_several_columns_is_refused_for_free(server):

@@ -2,15 +2,20 @@
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import httpx
 import pytest
 
+from uptack.ledger import Ledger
 from uptack.privacy import ADD_REMOVE
 from uptack.server.config import DatasetConfig, ServerConfig
 from uptack.server.release_store import ReleaseStore, fingerprint
@@ -126,10 +131,39 @@ def test_an_approval_is_paid_from_what_is_left_then(start, clinic):
     assert server.ledger.spent() <= server.ledger.budget
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGTERM")
+def test_a_signal_to_end_lets_a_release_finish(clinic, tmp_path):
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+    store, url = ReleaseStore(tmp_path / "store.db"), f"http://127.0.0.1:{port}"
+    options = ["--store", store.place, "--epsilon", "3", "--seconds", "4", "--port", port]
+    command = [sys.executable, "-m", "uptack", "serve", clinic, *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert "serves" in process.stdout.readline()
+        with ThreadPoolExecutor(1) as threads:
+            headers = bearer(store.issue("ann", "analyst"))
+            asked = threads.submit(httpx.post, url + MEDIAN, json=AGE, headers=headers, timeout=60)
+            while not store.listed(state="running"):
+                assert not asked.done(), asked.result().text
+                time.sleep(0.05)
+            process.send_signal(signal.SIGTERM)
+            assert asked.result().json()["state"] == "answered"
+        process.wait(60)
+    finally:
+        process.kill()
+    assert [one.state for one in store.listed()] == ["answered"]
+    assert len(Ledger(store.place, dataset="clinic").history()) == 1
+
+
 # --------------------------------------------------------------------------------------------- hostile requests
 
 LONG = "9" * 4400
+MANY_DIGITS = f"{'7' * 4300}.{'3' * 4300}e-4300"
+"""Below 1, and Python neither writes its digits out nor makes a float of its p/q."""
 NUMBERS = (
+    f'"{MANY_DIGITS}"',
     '"1e999999999"', '"1e-999999999"', '"nan"', '"-0"', '"1/0"', f'"1/{"9" * 4000}"', f'"{LONG}"', LONG, "1e400", "NaN",
     "-Infinity", "-0.0", "5e-324", "1e308", "true", "null", "[1]", '{"a": 1}', '"1/3\\u0000"', '"\\ud800"',
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """`uptack.connect`: the interface of a session, on a server."""
 
 import datetime as dt
+import json
 import warnings
 
 import numpy as np
@@ -94,6 +95,27 @@ def test_a_lost_connection_is_charged_once(server, monkeypatch):
     assert len(server.ledger.history()) == 1
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_request_that_a_busy_server_refuses_is_sent_again(server, monkeypatch, status):
+    import httpx
+
+    transport = server.http._transport
+    real, keys = transport.handle_request, []
+
+    def busy(request):
+        if request.method == "POST":
+            keys.append(request.headers["idempotency-key"])
+            if len(keys) < 3:
+                return httpx.Response(status, json={"error": {"type": "Refused", "message": "busy"}})
+        return real(request)
+
+    session = connected(server)
+    monkeypatch.setattr("uptack.client.PAUSE", 0.01)
+    monkeypatch.setattr(transport, "handle_request", busy)
+    assert session["age"].median(epsilon=0.5)
+    assert (len(keys), len(set(keys)), len(server.ledger.history())) == (3, 1, 1)
+
+
 def test_what_is_withheld_counts_as_spent(server, monkeypatch):
     def failing(*_):
         raise ValueError("a row")
@@ -171,3 +193,49 @@ def test_an_error_that_can_not_be_made_is_still_an_error():
     price = {"$": "instance", "class": "uptack.privacy.guarantee:Privacy", "items": None, "of": epsilon}
     with pytest.raises(UptackError, match="too dear"):
         _raise({"error": {"type": "BudgetExceeded", "arguments": [price, 1], "message": "too dear"}})
+
+
+MEMORY = {"$": "instance", "class": "uptack.table.memory.table:MemoryTable", "items": None,
+          "of": {"$": "dict", "of": [["fields", {"$": "dict", "of": []}]]}}  # fmt: skip
+
+
+@pytest.mark.parametrize("face", [5, {}, {"session": 1}, {"session": [1, 2]}, {"session": [MEMORY]}])
+def test_a_data_set_that_makes_no_sense_is_an_error_of_ours(server, face):
+    """The parts that are not replaced here are those of a server."""
+    good = server.signed_in().get("/api/datasets/clinic").json()
+    if isinstance(face, dict) and isinstance(face.get("session"), list):
+        replaced = face["session"]
+        face = {**good, "session": {"$": "tuple", "of": [*replaced, *good["session"]["of"][len(replaced) :]]}}
+    with pytest.raises(UptackError, match="can't be read"):
+        replying({"/api/datasets": [{"name": "x"}], "/api/datasets/x": face})
+
+
+STRANGE = {
+    "number": 5,
+    "list": [],
+    "nothing": {},
+    "no state": {"id": "x"},
+    "no release": {"id": "x", "state": "answered", "epsilon": 1, "delta": 0, "answer": [1]},
+    "no id": {"state": "running"},
+    "deep": "[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("reply", STRANGE.values(), ids=STRANGE)
+def test_a_reply_that_makes_no_sense_is_an_error_of_ours(server, reply):
+    face = server.signed_in().get("/api/datasets/clinic").json()
+    session = replying({"/api/datasets": [{"name": "x"}], "/api/datasets/x": face}, reply)
+    for ask in (session["age"].median, lambda **_: session.plan([Request("median", "age", epsilon=1)])):
+        with pytest.raises(UptackError, match=r"can't be read|is not a server|must be a release"):
+            ask(epsilon=1)
+
+
+def replying(replies, other=None):
+    """A session on a server with these replies by path, and another for what is asked there."""
+    import httpx
+
+    def reply(request):
+        found = replies.get(request.url.path, other)
+        return httpx.Response(200, text=found if isinstance(found, str) else json.dumps(found))
+
+    return ut.connect("http://localhost", "token", transport=httpx.MockTransport(reply))

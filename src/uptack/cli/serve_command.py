@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ Examples:
 def serve(source: str, **options: Any) -> int:
     """Let analysts ask for releases over HTTP, paid from one budget.
 
-    It prints a link for you, the curator, that works once. There you issue tokens for analysts.
+    It prints a link for you, the curator, that works once. There you issue tokens for analysts. With SERVER.TOML the
+    link is printed on a terminal only, and not into the journal of a service: issue yourself a token there.
     """
     try:
         from uptack.server import app, config
@@ -65,13 +67,15 @@ def serve(source: str, **options: Any) -> int:
             if name in opening:
                 opening[name] = list(opening[name])
         made = config.one_file(source, opening=opening, **given)
-    store = ReleaseStore(made.store)
-    link = f"{made.url}/enter?token={store.issue('curator', 'curator', days=LINK_DAYS, purpose='link')}"
+    store, enter = ReleaseStore(made.store), "For a token of your own: uptack token STORE NAME --role curator"
+    if not source.endswith(".toml") or sys.stdout.isatty():  # a service's output is kept, and others may read it
+        link = f"{made.url}/enter?token={store.issue('curator', 'curator', days=LINK_DAYS, purpose='link')}"
+        enter = f"Sign in as the curator here; the link works once, within an hour: {link}"
     names = ", ".join(one.name for one in made.datasets)
 
     def ready() -> None:
         say(f"uptack serves {names} at {made.url}")
-        say(f"Sign in as the curator here; the link works once, within an hour: {link}")
+        say(enter)
 
     app.serve(made, ready)
     return ANSWER

@@ -14,6 +14,7 @@ POST /api/releases/{id}/decision, /api/datasets/{dataset}/pause, /allowances, /a
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import os
 import secrets
@@ -30,7 +31,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 
 from uptack import checks
-from uptack.errors import BudgetExceeded, InvalidArgument, LedgerError, UptackError
+from uptack.errors import BudgetExceeded, InvalidArgument, LedgerCorrupt, LedgerError, UptackError
 from uptack.labels import json_text
 from uptack.release import NoReply
 from uptack.server.access import Access, Limits
@@ -58,6 +59,7 @@ MOST_ENTRIES = 10_000
 """Entries of a ledger in one reply: a few seconds."""
 MOST_DEPTH = 8
 """How deep a request may be nested: groups of several columns are 5 deep."""
+DAMAGED = "the ledger is damaged, so nothing is released; the curator can check it with uptack ledger verify"
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -95,7 +97,8 @@ def as_json(content: Any, status: int = 200) -> Response:
 def as_error(error: UptackError) -> Response:
     """An error of the dry run, which is a function of the request and of public facts."""
     if isinstance(error, LedgerError):  # its text names files of the server
-        error = Refused(503, "the ledger does not answer; ask again later")
+        broken = isinstance(error, LedgerCorrupt)
+        error = Refused(503, DAMAGED if broken else "the ledger does not answer; ask again later")
     status = error.status if isinstance(error, Refused) else 409 if isinstance(error, BudgetExceeded) else 422
     told: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if type(error).__module__ == "uptack.errors":
@@ -155,11 +158,11 @@ class Asking:
     def __init__(self, service: Service, limits: Limits) -> None:
         self._service, self._limits = service, limits
 
-    async def __call__(self, caller: Caller, dataset: str, statistic: str, body: Any, key: str) -> Record | NoReply:
-        """The record of a release, or ⊥ that costs nothing. A record may still be running."""
+    async def __call__(self, caller: Caller, ask: Callable[[], Record | NoReply]) -> Record | NoReply:
+        """The record that `ask` makes in a thread, or ⊥ that costs nothing. A record may still be running."""
         with ExitStack() as place:
             place.enter_context(self._limits.running(caller.place))
-            made = await run_in_threadpool(self._service.ask, caller, dataset, statistic, body, key)
+            made = await run_in_threadpool(ask)
             if isinstance(made, NoReply):
                 return made
             running = self._service.running(made)
@@ -310,14 +313,18 @@ def add_api(
         async def release(request: HttpRequest, dataset: str) -> Response:
             caller, body = (await access.visit(request)).caller, await read_json(request)
             key = request.headers.get("idempotency-key", secrets.token_urlsafe(16))
-            made = await asking(caller, dataset, name, body, key)
+            made = await asking(caller, functools.partial(service.ask, caller, dataset, name, body, key))
             return await run_in_threadpool(as_outcome, made)  # it is paid for, so this is never refused
 
         @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
         async def example(request: HttpRequest, dataset: str) -> Response:
             caller, body = (await access.visit(request)).caller, await read_json(request)
-            made = await previews(caller, service.try_out, caller, dataset, name, body)
-            return as_json({"made_up": True, "answer": answers.encode(made), "result": made.to_dict()})
+
+            def tried() -> Response:
+                made = service.try_out(caller, dataset, name, body)
+                return as_json({"made_up": True, "answer": answers.encode(made), "result": made.to_dict()})
+
+            return await previews(caller, tried)
 
     for name, declaration in service.statistics().items():
         statistic_endpoints(name, request_schema(declaration), declaration.summary)

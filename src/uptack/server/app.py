@@ -179,12 +179,11 @@ def metrics_text(service: Service, caller: Caller, seen: Counter[tuple[str, int]
         "# TYPE uptack_releases gauge",
         *(f'uptack_releases{{state="{s}"}} {n}' for s, n in sorted(states.items())),
     ]
+    own = {name: held for name, held in service.datasets.items() if caller.sees(name)}
+    lines.append("# TYPE uptack_first_slots_missed_total counter")
+    lines += [f'uptack_first_slots_missed_total{{dataset="{name}"}} {service.missed[name]}' for name in own]
     lines.append("# TYPE uptack_epsilon_left gauge")
-    lines += [
-        f'uptack_epsilon_left{{dataset="{n}"}} {d.ledger.remaining().epsilon}'
-        for n, d in service.datasets.items()
-        if caller.sees(n)
-    ]
+    lines += [f'uptack_epsilon_left{{dataset="{n}"}} {d.ledger.remaining().epsilon}' for n, d in own.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -33,7 +33,6 @@ from typing import Any
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
-from uptack.exact import read as read_number
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.wire import answers
 
@@ -62,8 +61,12 @@ class DatasetConfig:
         if not NAME.fullmatch(self.name):
             raise InvalidArgument("the name of a data set", "letters, digits, '_', '-' and '.'", repr(self.name))
         for name in ("epsilon", "delta", "approve_above"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, read_number(str(getattr(self, name))))
+            if (given := getattr(self, name)) is not None:
+                exact = given if isinstance(given, bool | Fraction) else str(given)
+                object.__setattr__(self, name, checks.nonnegative(f"{name} of {self.name}", exact))
+        if self.seconds is not None:
+            object.__setattr__(self, "seconds", float(checks.positive(f"seconds of {self.name}", self.seconds)))
+        checks.instance(f"title of {self.name}", self.title, str, "a text")
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,13 @@ class ServerConfig:
     key: str | None = None
 
     def __post_init__(self) -> None:
+        for name in ("port", "workers", "requests_at_once", "largest_body"):
+            checks.integer(name, getattr(self, name), least=1)
+        checks.positive("requests_per_second", self.requests_per_second)
+        checks.instance("slots", self.slots, bool, "true or false")
+        for name in ("store", "host", "certificate", "key", "proxy_header"):
+            if (given := getattr(self, name)) is not None and (not isinstance(given, str) or not given):
+                raise InvalidArgument(name.replace("_", "."), "a text", checks.describe(given))
         names = [one.name for one in self.datasets]
         if not names or len(set(names)) < len(names):
             raise InvalidArgument("datasets", "one or more, each with a name of its own", names or "none")
@@ -166,8 +176,6 @@ def read_dataset(name: str, given: Mapping[str, Any], folder: Path) -> DatasetCo
         word = checks.choice("adjacency", opening["adjacency"], tuple(ADJACENCIES))
         opening["adjacency"] = ADJACENCIES[word]
     values = {key: given[key] for key in own if key in given}
-    if "seconds" in values:
-        values["seconds"] = float(checks.positive("seconds", float(values["seconds"])))
     values["source"] = relative(values["source"], folder)
     return DatasetConfig(name, opening=opening, **values)
 

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option
 from uptack.registry.declaration import CLAUSE
 from uptack.server.question_words import WORDS
 from uptack.server.service import REPORT, report_options
 from uptack.session import Session
+from uptack.table.conditions import MOST_CONDITIONS
 from uptack.wire.requests import plain, wire_options, write_request
 from uptack.wire.text_values import READERS, condition, typed_request
 
@@ -176,7 +178,9 @@ class FormQuestion:
         for option in self.options:
             if texts := [text.strip() for text in typed.get(option.name, ()) if text.strip()]:
                 options[option.name] = _value(option, texts)
-        conditions = [condition(session, text) for text in _lines(typed.get("where", ()))]
+        stated = _lines(typed.get("where", ()))
+        checks.few("where", len(stated), MOST_CONDITIONS, "conditions")
+        conditions = [condition(session, text) for text in stated]
         if self.declaration is None:
             return {"where": plain(conditions), "options": plain(options)}
         columns = [name for name in typed.get("column", ()) if name]

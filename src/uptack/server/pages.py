@@ -39,6 +39,7 @@ from uptack.server.access import COOKIE, FORM_TOKEN, Access, Visit, read_form
 from uptack.server.answer_views import MOST_LINES, as_csv, error_picture, in_python, view
 from uptack.server.api import Asking, FreeWork, Reading, as_error, issue_token
 from uptack.server.forms import START, SYNTHETIC, FormQuestion, Typed, questions
+from uptack.server.release_store import Record
 from uptack.server.service import REPORT, Caller, Refused, Service, half_width
 from uptack.wire.stored_report import StoredReport
 
@@ -345,9 +346,13 @@ def add_pages(
         visit, typed = await form_of(request)
         key = typed.pop("key", [""])[0]
         session = service.dataset(visit.caller, dataset).session_of(visit.caller.analyst)
-        try:
+
+        def ask() -> Record | NoReply:
             body = question_of(statistic).read(session, typed)
-            made = await asking(visit.caller, dataset, statistic, body, key)
+            return service.ask(visit.caller, dataset, statistic, body, key)
+
+        try:
+            made = await asking(visit.caller, ask)
         except UptackError as error:
             typed = {"epsilon": [""], **typed}
             return await previews(visit.caller, ask_page, visit, dataset, statistic, typed, error)

@@ -19,6 +19,7 @@ import math
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -56,8 +57,8 @@ LONGEST_KEY = 200
 REPORT = "report"
 MOST_POINTS = 100_000
 """Points of a released function in one question."""
-MOST_ROWS = 1_000_000
-"""Synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
+MOST_CELLS = 5_000_000
+"""Cells of synthetic rows in one answer: they take a few seconds and half a gigabyte, and are stored."""
 MOST_UNDECIDED = 50
 """Requests of an analyst that wait for the curator. They are free, and the curator's page lists 500 of all analysts."""
 MOST_GROUPS = 1_000
@@ -143,7 +144,13 @@ def _session(config: DatasetConfig, store: ReleaseStore) -> Session:
     """The curator's session, with the ledger that the schema names, or else one in the server's store."""
     schema = schema_of(config.source)
     if schema is not None and schema.ledger is not None:
-        return open_session(config.source, **config.opening)
+        made = open_session(config.source, **config.opening)
+        assert made.ledger is not None
+        stated = Privacy(config.epsilon or 0, config.delta, made.ledger.adjacency)
+        if config.epsilon is not None and stated != made.ledger.budget:
+            must = f"left out, or as in the ledger that {schema.name} names: {made.ledger.budget}"
+            raise InvalidArgument(f"the budget of {config.name}", must, str(stated), "A budget never changes.")
+        return made
     if config.name in store.budgets():
         relation = Ledger(store.place, dataset=config.name).adjacency
     elif config.epsilon is None:
@@ -202,7 +209,7 @@ class Service:
     def __init__(self, config: ServerConfig) -> None:
         self.config, self.store = config, ReleaseStore(config.store)
         self.datasets = {one.name: open_dataset(one, self.store) for one in config.datasets}
-        self.closing = False
+        self.closing, self.missed = False, Counter[str]()  # releases that were not done in their first slot
         self._places = max(1, PLACES * (os.cpu_count() or 1) // config.workers)
         self._threads = ThreadPoolExecutor(self._places, "uptack-release")
         self._running: dict[str, Future[None]] = {}
@@ -278,7 +285,7 @@ class Service:
             raise InvalidArgument("the request", "of finite numbers", "NaN or an infinite one") from None
         if (known := self.store.by_key(name, caller.analyst, self._check_key(key))) is not None:
             return self._same(known, statistic, written)
-        self._admit(name)
+        self._admit(held)
         job = self._job(held, caller, statistic, body)
         if isinstance(job, NoReply):
             return job
@@ -374,9 +381,9 @@ class Service:
         if not approve:
             self.store.move(id, "waiting", "refused")
             return self.release(caller, id)
-        self._admit(record.dataset)
-        asker = Caller(record.analyst, "analyst")
-        job = self._job(self.dataset(caller, record.dataset), asker, record.statistic, json.loads(record.request))
+        held, asker = self.dataset(caller, record.dataset), Caller(record.analyst, "analyst")
+        self._admit(held)
+        job = self._job(held, asker, record.statistic, json.loads(record.request))
         if isinstance(job, NoReply):
             raise Refused(409, "the data set has changed, and is too small for this request now")
         now = time.time()
@@ -448,15 +455,15 @@ class Service:
             return
         state, text = self._make(job)
         facts = None
-        if len(self._running) == 1:
-            with contextlib.suppress(UptackError):  # a file that has changed
+        if len(self._running) == 1 and job.held.reader.source.is_current:
+            with contextlib.suppress(UptackError):
                 facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
-        if end is None:
-            return
+        self.missed[record.dataset] += self.config.slots and end > job.slots.first
         time.sleep(max(0.0, record.made + end - time.time()))
         job.held.public = facts or job.held.public
-        self.store.move(record.id, "running", state, answer=text)
+        if end <= job.slots.last:
+            self.store.move(record.id, "running", state, answer=text)
 
     def _make(self, job: ReleaseJob) -> tuple[State, str]:
         """Debit and compute. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""
@@ -479,9 +486,12 @@ class Service:
             if len(request.columns) > 1:
                 fix = "Of two or three columns ask for fourier_density."
                 raise InvalidArgument("columns", "one column in a request to a server", len(request.columns), fix)
-        public = session.source.size if session.adjacency.size_is_public else 0
-        if statistic == "synthetic" and request.given.get("rows", public) > MOST_ROWS:
-            raise InvalidArgument("rows", f"given, and at most {MOST_ROWS:,} on a server", request.given.get("rows"))
+        if statistic == "synthetic":
+            public = session.source.size if session.adjacency.size_is_public else MOST_CELLS + 1
+            rows, columns = request.given.get("rows"), len(request.columns) or len(session.source.kinds)
+            most = MOST_CELLS // columns
+            if (public if rows is None else rows) > most:  # else a secret number would decide how much memory it takes
+                raise InvalidArgument("rows", f"given, and at most {most:,} of {columns} columns on a server", rows)
         checks.few("groups", _groups(request), MOST_GROUPS, "on a server", "Ask in several requests.")
         return narrowed, request
 
@@ -496,17 +506,19 @@ class Service:
             raise InvalidArgument("columns", "different ones", "one of them twice")
         return narrow(session, parts.get("where", [])), options, options.pop("title", None)
 
-    def _admit(self, name: str) -> None:
+    def _admit(self, held: Dataset) -> None:
         """Refuse releases while the server shuts down or the data set is paused, and if as many wait as are computed.
 
-        A release that waits for a place too long would be withheld.
+        A release that waits for a place too long would be withheld, and so would one from a file that has changed.
         """
         if self.closing:
             raise Refused(503, "the server is shutting down; ask again later")
         if len(self._running) >= 2 * self._places:
             raise Refused(503, "the server is busy; ask again in a moment")
-        if self.paused(name):
+        if self.paused(held.config.name):
             raise Refused(423, "the curator has paused this data set")
+        if not held.reader.source.is_current:
+            raise Refused(409, "the file has changed since the server opened it; the curator must restart the server")
 
     @staticmethod
     def _check_key(key: str) -> str:

@@ -8,12 +8,14 @@ its debit stands, and there is no answer.
 **Theorem.** Given the number of the slot, the time of an answer is independent of rows and noise, up to the scheduling
 of the operating system. *Proof.* The end of a slot is computed from public numbers. What came of the release is written
 to the store then, and the reply is sent: before, nothing but the thread that computes it has it. ∎
-The number of the slot is not protected. With k slots it is at most log2(k + 1) bits, and the curator sees how often a
-release missed the first one: `seconds` is then too small.
+The number of the slot is not protected. With k slots it is at most log2(k + 1) bits for each release, and `/metrics`
+counts how often a release missed the first one: `seconds` is then too small. A release that goes on beyond the last
+slot keeps its place until the end of a later one, of twice the length, and so on: its caller sees when a place is free.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 SECONDS_PER_COLUMN = 0.5
@@ -44,14 +46,13 @@ class TimeSlots:
         first = SECRET_SECONDS if rows is None else SECONDS_PER_COLUMN + SECONDS_PER_CELL * rows
         return TimeSlots(first * max(columns, 1) + SECONDS_PER_GROUP * groups)
 
-    def end(self, elapsed: float) -> float | None:
-        """The end of the slot in which a release is done; None after the last.
+    def end(self, elapsed: float) -> float:
+        """The end of the slot in which a release is done. Beyond the last there is no answer, and its place is kept.
 
-        >>> TimeSlots(1.0).end(0.2), TimeSlots(1.0).end(2.5), TimeSlots(1.0).end(65)
-        (1.0, 4.0, None)
+        >>> TimeSlots(1.0).end(0.2), TimeSlots(1.0).end(2.5), TimeSlots(1.0).end(65), TimeSlots(1.0).last
+        (1.0, 4.0, 128.0, 64.0)
         """
-        ends = (self.first * 2**k for k in range(self.count))
-        return next((end for end in ends if elapsed <= end), None)
+        return next(end for k in itertools.count() if elapsed <= (end := self.first * 2.0**k))
 
     @property
     def last(self) -> float:

@@ -614,6 +614,11 @@ class Table(ABC):
     def spread(self) -> tuple[int, int]:
         """How many rows there are, and how many one person has at most. For the curator only: it is not private."""
 
+    @property
+    def is_current(self) -> bool:
+        """Whether its files are those that were opened: from others no release is made. It reads no rows."""
+        return True
+
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table."""
         return nullcontext()

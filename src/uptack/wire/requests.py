@@ -9,6 +9,7 @@ those that are the curator's to choose (adjacency, person, randomness), are not 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.exact import read as read_number
+from uptack.exact import round_up
 from uptack.registry import Declaration, Option
 from uptack.session import Request, Session
 
@@ -57,6 +59,8 @@ LONGEST_LIST = 100_000
 """Entries of a list in a request."""
 LONGEST_TEXT = 5_000
 """Characters of a text in a request, such as a formula."""
+LONGEST_NUMBER = 2_000
+"""Bits of an exact number above and below its bar. Products of a few of them are still written out in full."""
 
 
 def wire_options(declaration: Declaration) -> tuple[Option, ...]:
@@ -199,9 +203,16 @@ def _number(name: str, value: object) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return read_number(value)
+        return _short(name, read_number(value))
     except (ValueError, ArithmeticError):
         raise InvalidArgument(name, "a number", repr(value[:40])) from None
+
+
+def _short(name: str, value: Fraction) -> Fraction:
+    """The number, unless it is too long to be computed with, and shown."""
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > LONGEST_NUMBER:
+        raise InvalidArgument(name, "a number of at most 600 digits", "a longer one")
+    return value
 
 
 def as_tuple(value: Any) -> Any:
@@ -212,12 +223,18 @@ def as_tuple(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------- on the client
 
 WRITTEN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
-    (Fraction, lambda value: float(value) if Fraction(repr(float(value))) == value else str(value)),
+    (Fraction, lambda value: _decimal(_short("a number", value))),
     (dt.timedelta, lambda value: str(value)),
     ((dt.date, dt.time, np.datetime64, np.timedelta64), lambda value: str(value).replace(" ", "T")),
     (np.generic, lambda value: value.item()),
     (np.ndarray, lambda value: [plain(one) for one in value.tolist()]),
 )
+
+
+def _decimal(value: Fraction) -> float | str:
+    """A number as a float if that is read as the same one, else as p/q."""
+    near = round_up(value)
+    return near if math.isfinite(near) and read_number(near) == value else str(value)
 
 
 def plain(value: Any) -> Any:

@@ -199,6 +199,10 @@ class EngineTable(Table):
         (line,) = connection.result_rows(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
         return int(line["rows"] or 0), int(line["most"] or 0)
 
+    @property
+    def is_current(self) -> bool:
+        return snapshots.state(self._con).unchanged()
+
     def snapshot(self) -> AbstractContextManager[None]:
         """All that is read inside sees one state of the table: see `uptack.table.snapshots.snapshot`."""
         return snapshots.snapshot(self._con, lambda: _row_count(self._con, self.outer), lambda: _count(self.outer))

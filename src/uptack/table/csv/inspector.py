@@ -42,6 +42,8 @@ SIGN_AROUND = f"^([+-]?)[{cells.BLANKS}]*[%$€£][{cells.BLANKS}]*|[{cells.BLAN
 """A sign before or after a number. It is ignored where the form of numbers is looked for."""
 SAMPLE = 1 << 18
 """Bytes by which that is decided."""
+NONE = "none"
+"""A word that is not proposed as a missing value: in a column of texts it is a category, and among numbers no number."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
 
@@ -116,9 +118,8 @@ def _inspect(path: str, options: FileOptions) -> Look:
     for column in seen:
         gaps.update(column.gaps)
     own = options.na if isinstance(options.na, Mapping) else {}
-    na = (
-        sorted(gaps, key=lambda word: (-gaps[word], word)) if options.na is None else next(iter(layout.na.values()), ())
-    )
+    found_words = sorted((word for word in gaps if word.lower() != NONE), key=lambda word: (-gaps[word], word))
+    na = found_words if options.na is None else next(iter(layout.na.values()), ())
     dialect = {
         "delimiter": layout.delimiter,
         "header": options.header is not False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
@@ -17,7 +16,7 @@ from uptack.display.plots import caption, dots, levels
 from uptack.display.tabular import STAMP
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
-from uptack.labels import lines
+from uptack.labels import json_text, lines
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 
@@ -214,7 +213,7 @@ class Release(Tabular, Generic[T]):
 
     def to_json(self, **options: Any) -> str:
         """The same as a JSON text; options go to `json.dumps`."""
-        return json.dumps(self.to_dict(), default=str, **options)
+        return json_text(self.to_dict(), **options)
 
     def named(self, *names: Any) -> Self:
         """The same release, with other names for the last entries of its value, such as the columns of a design.
@@ -430,7 +429,7 @@ class NoReply(Tabular):
 
     def to_json(self, **options: Any) -> str:
         """The same as a JSON text; options go to `json.dumps`."""
-        return json.dumps(self.to_dict(), **options)
+        return json_text(self.to_dict(), **options)
 
     def __repr__(self) -> str:
         return lines(f"⊥ ({self.mechanism}, {self.privacy}; {self.reason})")

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
+from uptack.discrete.categories import ONCE
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.display.tabular import markdown_table
 from uptack.labels import label
@@ -92,8 +93,8 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
     value = min(one / rows, 1.0)
     truth = "True" if part.kind == "boolean" else "1"
-    who = f"share with at least one {truth}" if part.people else f"share of {truth}"
-    return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
+    how = "of" if not part.people else "with mostly" if counted_once(counts) else "with at least one"
+    return Figure(f"share {how} {truth}", value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
 def _filled_rows(column: ColumnProfile) -> list[tuple[float, float]]:
@@ -109,7 +110,7 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
-    categories, size = shares(bars(column.counts), column.part), size_text(column.numbers)
+    categories, size = shares(bars(column.counts), column.part, counted_once(column.counts)), size_text(column.numbers)
     lines = [share_line(one) for one in column.figures[1:]]
     sentences = [f"{size}."] if size else []
     sentences += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
@@ -138,7 +139,7 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
         return CardView(anchor, column, [], note=column.part.skip_reason)
     figure, *others = column.figures
     lines = [share_line(one) for one in others]
-    categories = None if figure.value is None else shares(bars(figure), column.part)
+    categories = None if figure.value is None else shares(bars(figure), column.part, counted_once(figure))
     rest = remainder(categories or [], column.part)
     return CardView(anchor, column, lines, note=" ".join(filter(None, (figure.note, rest))), bars=categories)
 
@@ -215,16 +216,21 @@ def bars(figure: Figure) -> list[Bar]:
     return calendar_order(categories) or sorted(categories, key=lambda bar: -bar.rows)
 
 
-def shares(categories: list[Bar], part: Part) -> list[Bar]:
+def counted_once(counts: Figure) -> bool:
+    """Whether people are counted, each in one category."""
+    return counts.note.startswith(ONCE)
+
+
+def shares(categories: list[Bar], part: Part, once: bool = False) -> list[Bar]:
     """The same with percentages: of all rows, or of all people, where their number is public; else of those shown.
 
     How many rows meet the conditions of a session is secret.
 
     Each row is in one category, so percentages of rows are brought to add up to at most 100; what they lack is in
     categories that are not listed. Of a column of truth values all are listed, so percentages are of those with a value
-    if the rest is within the noise. People may be in several categories, and their percentages need not add up. The
-    counts in JSON are as they were released. Here none is more than all rows, or all people, where their number is
-    public.
+    if the rest is within the noise. People may be in several categories unless each counts `once`, and their
+    percentages need not add up. The counts in JSON are as they were released. Here none is more than all rows, or all
+    people, where their number is public.
     """
     most = max([0, *(bar.rows for bar in categories)]) if part.rows is None else part.rows
     categories = [bar._replace(rows=min(bar.rows, most)) for bar in categories]
@@ -236,7 +242,7 @@ def shares(categories: list[Bar], part: Part) -> list[Bar]:
         and whole - sum(counts) <= math.hypot(*(bar.error for bar in categories))
     ):
         whole = sum(counts)
-    whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
+    whole = max(whole, 1) if part.people and not once else max(whole, sum(counts), 1)
     digits = 1 if all(100 * bar.error < 2 * whole for bar in categories) else 0
     exact = [100 * count * 10**digits / whole for count in counts]
     lower = [math.floor(value) for value in exact]

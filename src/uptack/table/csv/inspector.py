@@ -43,7 +43,7 @@ SIGN_AROUND = f"^([+-]?)[{cells.BLANKS}]*[%$€£][{cells.BLANKS}]*|[{cells.BLAN
 SAMPLE = 1 << 18
 """Bytes by which that is decided."""
 NONE = "none"
-"""A word that is not proposed as a missing value: in a column of texts it is a category, and among numbers no number."""
+"""Not proposed as a missing value. Among texts it may be a category; among numbers it is missing anyway."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
 

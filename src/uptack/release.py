@@ -303,7 +303,7 @@ class Advice:
     valued: bool = False
     """Whether n counts the rows that have a value: others were dropped."""
     unit: str = "rows"
-    """What n counts: "rows" or "people"."""
+    """What n counts: "rows" or "people", of one group where it says so."""
 
     def __post_init__(self) -> None:
         if self.n is None and not self.other:

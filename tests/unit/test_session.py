@@ -434,3 +434,14 @@ def test_a_delta_that_is_too_small_for_parts_of_it_is_refused_before_the_debit(s
         with pytest.raises(ut.errors.InvalidArgument, match=r"delta must be 0, or a number of at least 1e-200"):
             session.run(Request(statistic, *columns, epsilon=3, delta=small, **options))
         assert session.spent.exact_epsilon == 0
+
+
+def test_a_description_has_types_as_declared_and_short_budgets(tmp_path):
+    day = np.array(["2024-01-01", "2024-06-01"] * 50, "datetime64[D]")
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=2)
+    session = ut.open({"day": day, "at": day.astype("datetime64[s]"), "x": np.arange(100)}, ledger=ledger)
+    ledger.debit(ut.Privacy("1/3"), what="another release")
+    lines = [" ".join(line.split()) for line in session.describe().splitlines()]
+    assert {"day date", "at datetime"} < set(lines)
+    assert lines[-2:] == ["spent in this session: ε = 0.0 (substitute)", "left in the ledger: ε = 1.666 (substitute)"]
+    assert "left: ε = 1.666 (" in ledger.table().text()

@@ -18,7 +18,7 @@ from uptack.discrete.categories import Screen, category_counts
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise, each_count
 from uptack.discrete.domains import public_groups
 from uptack.discrete.histograms import Crosstab
-from uptack.display import Ends, Record, TabularValue, line
+from uptack.display import Ends, FigureTable, Record, TabularValue, line
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.grouping import per_group
@@ -71,6 +71,10 @@ class IndependenceTest(TabularValue):
         """The statistic, the p-value and the effect size."""
         named = {"statistic": self.statistic, "p-value": self.pvalue, "Cramér's V": self.cramers_v}
         return [line({"figure": name}, value) for name, value in named.items()]
+
+    def table(self) -> FigureTable:
+        """The same for people, with the noisy counts below."""
+        return FigureTable.of(self.figures(), "chi-square test of independence", repr(self.counts).splitlines())
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ minimum: $(MINIMUM)/.installed
 audit: export OMP_NUM_THREADS = 1# a process on every core: threads of their own would get in each other's way
 audit: $(VENV)/.audit
 	mkdir -p $(OUT)
-	$(BIN)/uptack audit --json $(OUT)/audit.json --markdown $(OUT)/audit.md
+	$(BIN)/uptack audit --state $(OUT)/audit.state --json $(OUT)/audit.json --markdown $(OUT)/audit.md
 
 BENCHMARKS := noise speed location quantiles people means constants govtech ranks regression regression_tables coverage hampel selection counts histograms density caratheodory online svm scale cost_model report tables synthetic server
 

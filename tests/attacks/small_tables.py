@@ -68,7 +68,7 @@ def variations(declaration: Declaration) -> Iterator[dict[str, Any]]:
             base = {**example, "epsilon": EPSILON, "adjacency": relation}
             yield base
             if "missing" in allowed and declaration.missing is not None:
-                yield {**base, "missing": declaration.missing}
+                yield {**base, "missing": "drop"}
             if "method" in allowed and "standard_errors" not in example:
                 yield {**base, "method": "ptr", "delta": 1e-6}
         if declaration.by:

@@ -12,7 +12,7 @@ from flint import arb
 
 import uptack as ut
 from uptack import audit
-from uptack.audit import hostile, least_epsilon
+from uptack.audit import audit_run, hostile, least_epsilon
 from uptack.audit.audit_run import Audit, Finding, examine, main, run, tasks
 from uptack.audit.neighbours import change_rows, person_pairs, removals, two_values
 from uptack.audit.privacy_bounds import LEAST, ZERO_BIT, Event, Score, candidates, count_hits, tables
@@ -207,6 +207,20 @@ def test_processes_make_no_difference():
     alone, several = (run("fault ptr: ", workers=n, progress=False) for n in (1, 2))
     assert untimed(alone) == untimed(several)
     assert alone.ok
+
+
+def test_a_run_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    state, performed = tmp_path / "state", []
+    whole = run("fault ptr: ", workers=1, state=state, progress=False)
+    lines = state.read_text().splitlines(keepends=True)
+    other = lines[0].replace(audit_run._digest(), "other code")
+    state.write_text("".join([other, *lines[1:-1], lines[-1][:40]]))
+    perform = audit_run.perform
+    monkeypatch.setattr(audit_run, "perform", lambda task: (performed.append(task), perform(task))[1])
+    resumed = run("fault ptr: ", workers=1, state=state, progress=False)
+    assert performed == [tasks("fault ptr: ")[0], tasks("fault ptr: ")[-1]]
+    assert [one.name for one in resumed.findings] == [one.name for one in whole.findings]
+    assert resumed.ok
 
 
 def test_the_command(tmp_path, capsys):

@@ -111,7 +111,7 @@ def test_the_effect_size_and_the_table_are_near_the_truth(columns):
     assert made.privacy.exact_epsilon == 2
     assert made.privacy.exact_delta == 0
     assert [row["value"] for row in made.value.figures()] == [statistic, pvalue, made.value.cramers_v]
-    assert made.value.to_dict()["counts"]["cells"][0] == ("a", False)
+    assert made.value.to_dict()["counts"]["cells"][0] == ["a", False]
     assert repr(made.value).endswith("a table of 3 by 2)")
 
 

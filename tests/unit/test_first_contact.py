@@ -132,7 +132,7 @@ def test_a_formula_that_is_refused_says_what_to_write(formula):
 
 def test_a_column_of_python_objects_is_pointed_out():
     """As pandas 2 reads texts from a file. Their type is not declared, so a bare name means numbers."""
-    frame = FRAME.assign(cost=COST, ward=np.array(WARD, object))
+    frame = FRAME.assign(cost=COST, ward=pd.Series(WARD, dtype=object))
     with pytest.raises(ut.InvalidArgument, match=r"texts in columns of Python objects: write C\(name\)"):
         fit("cost ~ age + ward", frame)
     assert "ward[south]" in fit("cost ~ age + C(ward)", frame, delta=1e-6).labels

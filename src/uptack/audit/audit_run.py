@@ -1,12 +1,14 @@
 """A whole audit: all checks of every scenario and every planted fault, as a command and as a report.
 
-Every scenario and every fault is a task of its own, and tasks run in several processes.
+Every scenario and every fault is a task of its own, and tasks run in several processes. With a file for its state, a
+run goes on where one of the same code was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -21,6 +23,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import uptack
 from uptack import checks
 from uptack.audit.catalogue import catalogue, release_functions, uncovered
 from uptack.audit.draws import draws, sample, violations
@@ -201,19 +204,46 @@ def perform(task: str) -> Finding:
 # -------------------------------------------------------------------------------------------------------------- the run
 
 
-def run(only: str | None = None, *, workers: int | None = None, progress: bool | None = None) -> Audit:
-    """Audit everything, or the tasks that contain a text. `workers` is a number of processes; all cores by default."""
+def run(
+    only: str | None = None, *, workers: int | None = None, state: Path | None = None, progress: bool | None = None
+) -> Audit:
+    """Audit everything, or the tasks that contain a text. `workers` is a number of processes; all cores by default.
+
+    Each finding is added to the file `state`, and findings of the same code that are there are not made again.
+    """
     processes = checks.integer("workers", os.cpu_count() or 1 if workers is None else workers, least=1)
-    names = tasks(only)
+    names, findings = tasks(only), {} if state is None else _findings(state)
+    left = [name for name in names if name not in findings]
     with contextlib.ExitStack() as stack:
-        if processes == 1 or len(names) <= BATCH:
-            findings: Iterator[Finding] = map(perform, names)
+        if processes == 1 or len(left) <= BATCH:
+            made: Iterator[Finding] = map(perform, left)
         else:  # polars does not survive a fork
             pool = stack.enter_context(ProcessPoolExecutor(processes, get_context("spawn")))
-            findings = pool.map(perform, names, chunksize=BATCH)
-        every = tuple(track(findings, "audit", show=progress, total=len(names)))
+            made = pool.map(perform, left, chunksize=BATCH)
+        file = stack.enter_context(open(os.devnull if state is None else state, "a", buffering=1, encoding="utf-8"))
+        for name, finding in zip(left, track(made, "audit", show=progress, total=len(left)), strict=True):
+            findings[name] = finding
+            file.write(json.dumps({"code": _digest(), "task": name, "finding": asdict(finding)}) + "\n")
     missing = tuple(uncovered(catalogue().values())) if only is None else ()
-    return Audit(every, len(release_functions()), missing)
+    return Audit(tuple(findings[name] for name in names), len(release_functions()), missing)
+
+
+@cache
+def _digest() -> str:
+    """A hash of the code of uptack."""
+    files = sorted(Path(uptack.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def _findings(state: Path) -> dict[str, Finding]:
+    """The findings in a file that were made with this code. The last line may be cut off."""
+    findings = {}
+    for line in state.read_text("utf-8").splitlines() if state.exists() else ():
+        with contextlib.suppress(json.JSONDecodeError):
+            entry = json.loads(line)
+            if entry["code"] == _digest():
+                findings[entry["task"]] = Finding(**entry["finding"])
+    return findings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -221,12 +251,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="uptack audit", description="Replay, price and draws of every release.")
     parser.add_argument("--only", metavar="NAME", help="scenarios and faults that contain this text in their names")
     parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="keep findings in this file, and resume from it")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the report as Markdown")
     options = parser.parse_args(argv)
     if not tasks(options.only):
         parser.error(f"nothing has {options.only!r} in its name")
-    audit = run(options.only, workers=options.workers)
+    audit = run(options.only, workers=options.workers, state=options.state)
     if options.json:
         options.json.write_text(json.dumps(audit.to_dict(), indent=2, ensure_ascii=False))
     if options.markdown:

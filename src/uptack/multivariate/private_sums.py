@@ -414,7 +414,7 @@ def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Intege
 
 def drawn(boxes: Boxes, account: Account) -> list[int]:
     """One copy per column: spends all of the account. People with g rows move scores by g, so each row gets ε/g."""
-    found = account.draw(InverseDraw.of(account.epsilon, account.rows), ScoredBoxes(boxes))
+    found: list[int] | None = account.draw(InverseDraw.of(account.epsilon, account.rows), ScoredBoxes(boxes))
     assert found is not None, "⊥ is no candidate"
     return found
 

@@ -67,7 +67,7 @@ class Profile(Tabular):
     def __getitem__(self, name: str) -> ColumnProfile:
         """What is published about a column: `report["age"]["median"].value`."""
         columns = {column.part.name: column for column in self.columns}
-        return columns[column_name(name, {name: column.part.kind for name, column in columns.items()})]
+        return columns[column_name(name, dict.fromkeys(columns, "other"))]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON. A section that was not asked for is None."""

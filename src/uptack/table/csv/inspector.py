@@ -321,8 +321,8 @@ class _ColumnInspector:
     def hint(self, kind: str) -> str:
         """What the curator may declare: the format of dates that fit two, or the most frequent word among numbers."""
         if kind == "text" and self.filled:
-            advice = ambiguous(self.name, lambda form: self.filled - self.misfits[form] >= MOST * self.filled)
-            if advice:
+            fitting = {kind for kind, wrong in self.misfits.items() if self.filled - wrong >= MOST * self.filled}
+            if advice := ambiguous(self.name, fitting):
                 return advice
         word, often = self.words.most_common(1)[0] if self.words else ("", 0)
         numeric = kind in NUMBERS or (kind == "text" and self.numbers >= NEAR * self.filled and not self.odd)

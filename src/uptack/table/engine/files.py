@@ -7,7 +7,7 @@ import difflib
 import glob
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial, reduce
@@ -193,15 +193,16 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
             often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
             hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
             if filled:
-                hints.append(ambiguous(name, lambda form, texts=texts: not cells.misfits(texts, form, layout.numbers)))
+                both = {kind for pair in rules.AMBIGUOUS for kind in pair}
+                hints.append(ambiguous(name, {kind for kind in both if not cells.misfits(texts, kind, layout.numbers)}))
         return [one for one in hints if one]
 
     return without_engine_errors(look) if columns else []
 
 
-def ambiguous(name: str, fit: Callable[[str], bool]) -> str:
-    """The advice to declare which of two formats dates or numbers have, if both fit; else ""."""
-    pair = next((pair for pair in rules.AMBIGUOUS if all(map(fit, pair))), None)
+def ambiguous(name: str, kinds: Collection[str]) -> str:
+    """The advice to declare which of two formats dates or numbers have, if the rows fit both; else ""."""
+    pair = next((pair for pair in rules.AMBIGUOUS if set(pair) <= set(kinds)), None)
     if pair is None:
         return ""
     first, second = (f"--type {pasted(f'{name}={one}')}" for one in pair)

@@ -424,3 +424,14 @@ def test_messages_and_notes_name_options_of_the_command_line(capsys):
     code, out, _ = run(capsys, "chi-square", VISITS, "ward", "ward", "-e", 5, "--delta", "1e-6")
     assert out.startswith("chi-square test of independence")
     assert "Surgery" in out  # the table of counts
+
+
+def test_serve_says_that_types_were_inferred(tmp_path, monkeypatch, capsys):
+    from uptack.server import app
+
+    monkeypatch.setattr(app, "serve", lambda made, ready: ready())
+    path = tmp_path / "rows.csv"
+    path.write_text("age,ward\n" + "31,a\n42,b\n" * 500)
+    assert run(capsys, "serve", path, "-e", 1)[2].endswith(f"uptack init {path}`.\n")
+    assert run(capsys, "init", path, "--yes", "-e", 0)[0] == 0
+    assert "inferred" not in run(capsys, "serve", path, "-e", 1)[2]

@@ -380,3 +380,13 @@ def test_a_report_of_people_says_how_they_are_weighted():
     table = {"person": np.arange(1500) // 2, "x": np.arange(1500.0)}
     assert "every person the same weight" in ut.report(table, person="person", epsilon=2).to_html()
     assert "same weight" not in ut.report(table, epsilon=2).to_html()
+
+
+def test_weeks_of_people_have_no_share_of_1():
+    """No single number of weeks is frequent beside 0, but together they are."""
+    rng = np.random.default_rng(1)
+    weeks = np.where(rng.random(12_000) < 0.6, 0, rng.integers(1, 12, 12_000))
+    table = {"person": np.arange(12_000) // 6, "weeks": weeks}
+    for seed in range(4):
+        made = ut.report(table, person="person", epsilon=1, delta=0, entropy=ut.SeededEntropy(seed))
+        assert not [one.label for one in made["weeks"].figures if one.label.startswith("share")]

@@ -65,13 +65,17 @@ def completeness_request(part: Part, epsilon: Fraction, released: Quantiles) -> 
     return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
 
 
+HOW_SHARED = ("of", "with mostly", "with at least one")
+"""A share of rows, of people who count once, and of people who may count twice."""
+
+
 def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     """The share of 1, or of True, with an interval for the population, where 0 and 1 are the values of a column.
 
-    It is worked out from two noisy counts of one law. They are all values where no other one is frequent, and where
-    they add up to most rows and, but for noise, to the rows with a value. If it was too dear to count these, they add
-    up to all rows. Of people who are counted where they have at least one such row it is the share of people who have
-    one. How many of them meet the conditions of a session is secret, so there it has none.
+    It is worked out from two noisy counts of one law. They are all values where no other one is frequent, nor all of
+    the others together, and where they add up to most rows and, but for noise, to the rows with a value. If it was too
+    dear to count these, they add up to all rows. Of people who are counted where they have at least one such row it is
+    the share of people who have one. How many of them meet the conditions of a session is secret, so there it has none.
     """
     part = column.part
     if part.people and part.narrowed:
@@ -81,7 +85,9 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
         return None
     categories = {bar.name: bar for bar in bars(counts)}
-    if any(bar.rows > CLEAR * bar.error for name, bar in categories.items() if name not in (0, 1)):
+    others = [bar for name, bar in categories.items() if name not in (0, 1)]
+    noise = math.hypot(*(bar.error for bar in others))
+    if any(bar.rows > CLEAR * bar.error for bar in others) or sum(bar.rows for bar in others) > CLEAR_SUM * noise:
         return None
     one, zero = (round(max(cells[key], 0)) for key in (1, 0))
     rows = part.rows if part.people else one + zero
@@ -93,7 +99,7 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
     value = min(one / rows, 1.0)
     truth = "True" if part.kind == "boolean" else "1"
-    how = "of" if not part.people else "with mostly" if counted_once(counts) else "with at least one"
+    how = HOW_SHARED[0 if not part.people else 1 if counted_once(counts) else 2]
     return Figure(f"share {how} {truth}", value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
@@ -286,6 +292,8 @@ def calendar_order(categories: list[Bar]) -> list[Bar]:
 
 CLEAR = 3
 """Times the 95% error of a count: of 80 empty cells one in 200 tables has a count above it."""
+CLEAR_SUM = 1.25
+"""The same for one sum: of counts of values that do not occur, one in 140 is above it."""
 
 
 def ordered_bars(figure: Figure, low: float = -math.inf, high: float = math.inf) -> list[Bar]:

@@ -27,6 +27,7 @@ from uptack.progress import track
 from uptack.report import pictures
 from uptack.report.category_card import (
     CLEAR,
+    HOW_SHARED,
     PRESENT,
     PRESENT_DRAW,
     counted_once,
@@ -330,7 +331,8 @@ def overview(column: ColumnProfile) -> dict[str, str]:
     n, missing = size_words(column.numbers)
     share = next((share_line(figure) for figure in column.figures if figure.label.startswith("share ")), None)
     median = _line(column["median"], column.scale)
-    cells = {"n": n, "missing": missing} | ({} if share is None else {share.label: f"{share.value} ({share.interval})"})
+    cells = {"n": n, "missing": missing} | dict.fromkeys((f"share {how} 1" for how in HOW_SHARED), "")
+    cells |= {} if share is None else {share.label: f"{share.value} ({share.interval})"}
     ends = "" if column["median"].interval is None else median.interval
     cells |= {"median": median.value or "⊥" * ("median" in column.part.figures), "95% interval": ends}
     return cells | {head: _span(column, labels) for head, labels in SPANS.items()}

@@ -173,7 +173,7 @@ class Release(Tabular, Generic[T]):
         if self.noise is None:
             raise NoInterval(
                 f"there is no interval, because the error depends on the data ({self.mechanism}). "
-                f"{', '.join(WITH_INTERVAL[:-1])} and {WITH_INTERVAL[-1]} release one if they get interval=0.95"
+                f"For {', '.join(WITH_INTERVAL[:-1])} and {WITH_INTERVAL[-1]}, pass interval=0.95"
             )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)

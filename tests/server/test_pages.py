@@ -582,5 +582,5 @@ def test_a_condition_with_many_blanks_is_read_at_once(server):
 
 def test_messages_speak_of_the_fields_of_a_form(ann):
     said = alert(ann.get("/datasets/clinic/ask/proportion?column=ward&epsilon=1"))
-    assert said.startswith("The column must be a column of truth values unless “equals” or “above” is given")
+    assert said.startswith("Column 'ward' must be a column of truth values unless “equals” or “above” is given")
     assert "=" not in said

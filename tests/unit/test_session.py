@@ -445,3 +445,10 @@ def test_a_description_has_types_as_declared_and_short_budgets(tmp_path):
     assert {"day date", "at datetime"} < set(lines)
     assert lines[-2:] == ["spent in this session: ε = 0.0 (substitute)", "left in the ledger: ε = 1.666 (substitute)"]
     assert "left: ε = 1.666 (" in ledger.table().text()
+
+
+def test_an_error_about_a_column_names_it():
+    session = ut.open({"married": np.arange(100) % 2, "name": np.array(["a", "b"] * 50)})
+    said = r"^column 'married' must be a column of truth values.*1 for a column of 0 and 1"
+    with pytest.raises(ut.InvalidArgument, match=said):
+        session.proportion("married", epsilon=1)

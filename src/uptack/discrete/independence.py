@@ -235,7 +235,7 @@ def _test(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Acco
     each = 2 * scale * np.sqrt(2 * np.array(noisy.shape[::-1]))  # what the noise of a margin may be
     if (rows < each[0]).any() or (columns < each[1]).any():
         least = math.ceil(2 * max(len(rows) * each[0], len(columns) * each[1]))
-        why = "a category has hardly more rows than the noise"
+        why = "a category is too small for the noise"
         return Outcome.refusal(HOW, Advice(n=least, other="fewer categories", why=why))
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
     rate = -math.expm1(-1 / scale)

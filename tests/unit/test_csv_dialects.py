@@ -338,3 +338,9 @@ def test_truth_values_that_pandas_wrote_as_floats(tmp_path):
     path.write_text(path.read_text().replace("2.0", "").replace("3.0", "1.0"))
     answer = ut.open(path, types={"ill": "boolean"}).proportion("ill", epsilon=1e6)
     assert abs(answer.value - 114 / 172) < 0.001  # of the rows with 0 or 1
+
+
+@pytest.mark.parametrize(("name", "kind"), [("zip_code", "text"), ("Postcode", "text"), ("zipper", "integer")])
+def test_postcodes_are_texts(tmp_path, name, kind):
+    path = written(tmp_path, f"{name},n", "9{j}1{j}5,{j}")
+    assert inspect_file(str(path), FileOptions()).columns[0].kind == kind

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,8 @@ SIGN_AROUND = f"^([+-]?)[{cells.BLANKS}]*[%$€£][{cells.BLANKS}]*|[{cells.BLAN
 """A sign before or after a number. It is ignored where the form of numbers is looked for."""
 SAMPLE = 1 << 18
 """Bytes by which that is decided."""
+POSTCODE = re.compile(r"(^|[_\W])(zip|zip_?code|post_?code|postal(_?code)?|plz)$", re.IGNORECASE)
+"""Names of columns of codes that are digits, of which no median is wanted."""
 NONE = "none"
 """Not proposed as a missing value. Among texts it may be a category; among numbers it is missing anyway."""
 FINEST = 4
@@ -330,7 +333,8 @@ class _ColumnInspector:
 
     def _kind(self) -> str:
         enough = {kind: self.filled - wrong >= MOST * self.filled for kind, wrong in self.misfits.items()}
-        if not self.filled or (self.odd and not self.places):  # digits that begin with 0 are codes, such as of towns
+        codes = (self.odd and not self.places) or POSTCODE.search(self.name)  # digits that begin with 0 are codes
+        if not self.filled or codes:
             return "text"
         if enough["number"]:
             return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"

@@ -326,7 +326,7 @@ class Account:
         tree, price = self._book.tree(), self._book.admit(self.name)
         how = f"{self.name} by {outcome.how}" if outcome.how else self.name
         if outcome.advice is not None:
-            advice = replace(outcome.advice, unit=self.adjacency.unit)
+            advice = replace(outcome.advice, unit=outcome.advice.unit.replace("rows", self.adjacency.unit))
             return NoReply(price, how, tree, advice, self.entropy.private)
         whole = loss.Pure(0) if tree is None else tree
         beside = (outcome.notes, self._book.rows, outcome.labels)

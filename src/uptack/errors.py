@@ -109,14 +109,14 @@ class BudgetExceeded(UptackError):
         fix = "Pass a smaller epsilon=." if left > 0 else "The budget is used up."
         if short_of_delta and getattr(requested, "epsilon", 0) <= left:
             fix = "ε would be enough, δ is not: pass a smaller delta=."
-        asked, rest = _shorter(requested, ROUND_UP), _shorter(remaining, ROUND_DOWN)
+        asked, rest = shorter(requested, ROUND_UP), shorter(remaining, ROUND_DOWN)
         super().__init__(f"{asked} exceeds what is left of {whose}: {rest}. {fix} Spent budget cannot be recovered.")
 
 
-def _shorter(cost: object, rounding: str) -> str:
+def shorter(cost: object, rounding: str) -> str:
     """A guarantee in words, with four digits of the numbers that have many.
 
-    >>> _shorter("ε = 0.10042586286239888, δ = 1e-06", ROUND_DOWN)
+    >>> shorter("ε = 0.10042586286239888, δ = 1e-06", ROUND_DOWN)
     'ε = 0.1004, δ = 1e-06'
     """
     return LONG.sub(lambda m: f"{Context(4, rounding).create_decimal(m[0]):f}", str(cost))

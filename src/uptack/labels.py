@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 MISSING = "∅ (missing)"
@@ -114,12 +116,26 @@ def unmarked(text: str) -> str:
 
 
 def json_text(value: Any, **options: Any) -> str:
-    r"""The value as JSON, exactly, with all that can't be printed as JSON's own escapes.
+    r"""The value as JSON, exactly, with all that can't be printed as JSON's own escapes. JSON has no infinity: null.
 
-    >>> print(json_text({"name": "é\u202e\x7f\U000e0001"}))
-    {"name": "é\u202e\u007f\udb40\udc01"}
+    >>> print(json_text({"name": "é\u202e\x7f\U000e0001", "interval": [2.5, float("inf")]}))
+    {"name": "é\u202e\u007f\udb40\udc01", "interval": [2.5, null]}
     """
-    return _PERHAPS_UNPRINTABLE.sub(_escape, json.dumps(value, ensure_ascii=False, default=str, **options))
+    options = {"ensure_ascii": False, "default": str, "allow_nan": False, **options}
+    try:
+        text = json.dumps(value, **options)
+    except ValueError:
+        text = json.dumps(_finite(value), **options)
+    return _PERHAPS_UNPRINTABLE.sub(_escape, text)
+
+
+def _finite(value: Any) -> Any:
+    """Lists and dictionaries with None for numbers that are infinite or NaN."""
+    if isinstance(value, Mapping):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 _PERHAPS_UNPRINTABLE = re.compile(r"[^\n -~]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, NoReturn, Protocol, Self, TypeVar
@@ -17,7 +16,7 @@ from uptack.display.plots import caption, dots, levels
 from uptack.display.tabular import STAMP
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
-from uptack.labels import lines
+from uptack.labels import json_text, lines
 from uptack.privacy import Privacy, RandomPrivacy
 from uptack.privacy.loss import Loss
 
@@ -174,7 +173,7 @@ class Release(Tabular, Generic[T]):
         if self.noise is None:
             raise NoInterval(
                 f"there is no interval, because the error depends on the data ({self.mechanism}). "
-                f"To release one as well, pass interval=0.95 to {', '.join(WITH_INTERVAL[:-1])} or {WITH_INTERVAL[-1]}"
+                f"For {', '.join(WITH_INTERVAL[:-1])} and {WITH_INTERVAL[-1]}, pass interval=0.95"
             )
         low, high = self.noise.around(self.value, confidence)
         return _python(low), _python(high)
@@ -214,7 +213,7 @@ class Release(Tabular, Generic[T]):
 
     def to_json(self, **options: Any) -> str:
         """The same as a JSON text; options go to `json.dumps`."""
-        return json.dumps(self.to_dict(), default=str, **options)
+        return json_text(self.to_dict(), **options)
 
     def named(self, *names: Any) -> Self:
         """The same release, with other names for the last entries of its value, such as the columns of a design.
@@ -304,7 +303,7 @@ class Advice:
     valued: bool = False
     """Whether n counts the rows that have a value: others were dropped."""
     unit: str = "rows"
-    """What n counts: "rows" or "people"."""
+    """What n counts: "rows" or "people", of one group where it says so."""
 
     def __post_init__(self) -> None:
         if self.n is None and not self.other:
@@ -430,7 +429,7 @@ class NoReply(Tabular):
 
     def to_json(self, **options: Any) -> str:
         """The same as a JSON text; options go to `json.dumps`."""
-        return json.dumps(self.to_dict(), **options)
+        return json_text(self.to_dict(), **options)
 
     def __repr__(self) -> str:
         return lines(f"⊥ ({self.mechanism}, {self.privacy}; {self.reason})")

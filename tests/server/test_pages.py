@@ -261,6 +261,13 @@ def test_too_dear_a_question_can_not_be_released(ann, service):
     assert service.datasets["clinic"].ledger.head() == before
 
 
+def test_groups_to_compare_are_not_looked_for(ann, service):
+    page = ann.get("/datasets/clinic/ask/mean_difference").text
+    assert "The groups to compare, the first one first" in page
+    assert "only groups with many rows are shown" not in page
+    assert "only groups with many rows are shown" in ann.get("/datasets/clinic/ask/median").text
+
+
 def test_groups_that_nobody_listed_have_delta_filled_in(ann, service):
     page = "/datasets/clinic/ask/median?column=age&by=ward&epsilon=0.01"
     planned = ann.get(page)
@@ -582,7 +589,7 @@ def test_a_condition_with_many_blanks_is_read_at_once(server):
 
 def test_messages_speak_of_the_fields_of_a_form(ann):
     said = alert(ann.get("/datasets/clinic/ask/proportion?column=ward&epsilon=1"))
-    assert said.startswith("The column must be a column of truth values unless “equals” or “above” is given")
+    assert said.startswith("Column 'ward' must be a column of truth values unless “equals” or “above” is given")
     assert "=" not in said
 
 

@@ -408,3 +408,30 @@ def test_groups_are_printed_with_their_intervals(capsys, ages):
     assert "90% interval" in run(capsys, "median", ages, "age", *given, "--interval", 0.9)[1]
     counts = run(capsys, "histogram", ages, "town", "--delta", 1e-6, "--epsilon", 1, "--seed", 1)[1]
     assert "\t95% interval 2" in counts
+
+
+def test_messages_and_notes_name_options_of_the_command_line(capsys):
+    people = ("--person", "patient_id", "-e", 1)
+    _, out, _ = run(capsys, "median", VISITS, "wait_minutes", "--by", "ward", "--delta", "1e-6", *people)
+    assert "--groups-per-person" in out
+    assert "groups_per_person=" not in out
+    code, _, err = run(capsys, "mean", VISITS, "wait_minutes", "--weights", "cost", *people)
+    assert code == 2
+    assert "Survey weights are not supported" in err
+    code, _, err = run(capsys, "chi-square", VISITS, "ward", "ward", "--delta", "1e-6", *people)
+    assert code == 2
+    assert "pass --rows-per-person." in err
+    code, out, _ = run(capsys, "chi-square", VISITS, "ward", "ward", "-e", 5, "--delta", "1e-6")
+    assert out.startswith("chi-square test of independence")
+    assert "Surgery" in out  # the table of counts
+
+
+def test_serve_says_that_types_were_inferred(tmp_path, monkeypatch, capsys):
+    from uptack.server import app
+
+    monkeypatch.setattr(app, "serve", lambda made, ready: ready())
+    path = tmp_path / "rows.csv"
+    path.write_text("age,ward\n" + "31,a\n42,b\n" * 500)
+    assert run(capsys, "serve", path, "-e", 1)[2].endswith(f"uptack init {path}`.\n")
+    assert run(capsys, "init", path, "--yes", "-e", 0)[0] == 0
+    assert "inferred" not in run(capsys, "serve", path, "-e", 1)[2]

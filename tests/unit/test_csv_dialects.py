@@ -321,3 +321,26 @@ def test_dates_are_inferred_where_only_one_order_of_day_and_month_fits(tmp_path,
     assert f"both=date:%d{sign}%m{sign}%Y if the day comes first" in capsys.readouterr().err
     assert main(["init", str(path), "--yes", "-e", "0"]) == 0
     assert f"both=date:%d{sign}%m{sign}%Y if the day comes first" in capsys.readouterr().out
+
+
+def test_none_among_texts_stays_a_category(tmp_path):
+    path = written(tmp_path, "belt,age", "none,{j}")
+    path.write_text(path.read_text().replace("none,3", "belted,none").replace("none,5", "-,5"))
+    assert inspect_file(str(path), FileOptions()).dialect["na"] == ["-"]
+    assert main(["init", str(path), "--yes", "--epsilon", "0"]) == 0
+    session = ut.open(path)
+    assert set(categories(session.source, "belt")) == {"none", "belted", None}
+    assert session.schema.columns["age"].kind == "integer"
+
+
+def test_truth_values_that_pandas_wrote_as_floats(tmp_path):
+    path = written(tmp_path, "ill", "{j}.0")
+    path.write_text(path.read_text().replace("2.0", "").replace("3.0", "1.0"))
+    answer = ut.open(path, types={"ill": "boolean"}).proportion("ill", epsilon=1e6)
+    assert abs(answer.value - 114 / 172) < 0.001  # of the rows with 0 or 1
+
+
+@pytest.mark.parametrize(("name", "kind"), [("zip_code", "text"), ("Postcode", "text"), ("zipper", "integer")])
+def test_postcodes_are_texts(tmp_path, name, kind):
+    path = written(tmp_path, f"{name},n", "9{j}1{j}5,{j}")
+    assert inspect_file(str(path), FileOptions()).columns[0].kind == kind

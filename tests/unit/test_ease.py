@@ -583,3 +583,16 @@ def test_plans_write_numbers_as_people_do(tmp_path, capsys):
     rows.write_text("x,y\n" + "\n".join(f"{i % 7},{i}" for i in range(3000)) + "\n")
     assert main(["plan", str(rows), "regression:y ~ x:3"]) == 0
     assert "formula='y ~ x'" in capsys.readouterr().out
+
+
+def test_a_crosstab_is_a_frame_as_that_of_pandas():
+    rng = np.random.default_rng(1)
+    table = {"ward": rng.choice(["A", "B"], 4000), "age": rng.choice([30, 40, 50], 4000, p=[0.6, 0.395, 0.005])}
+    made = ut.open(table, entropy=ut.SeededEntropy(1)).crosstab("ward", "age", epsilon=1, delta=1e-6)
+    frame, exact = made.value.to_pandas(), pd.crosstab(table["ward"], table["age"])
+    assert list(frame.index) == ["A", "B"]
+    assert list(frame.columns) == [30, 40]  # too few people are 50
+    assert np.abs(frame - exact[[30, 40]]).max(axis=None) < 20
+    assert {"cell", "value", "low", "high"} < set(made.to_pandas())
+    nothing = ut.open({"a": ["x"], "b": ["y"]}).crosstab("a", "b", epsilon=1, delta=1e-6)
+    assert nothing.value.to_pandas().shape == (0, 0)

@@ -1,5 +1,7 @@
 """The difference of two means: what it estimates, what it costs, and that interval and p-value belong together."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -73,6 +75,15 @@ def test_sessions_and_people_have_it():
         ut.mean_difference(x, ward, groups=("a",), epsilon=1)
 
 
-def test_notes_name_the_group():
-    made = ut.mean_difference(*table(1), **GROUPS, epsilon=4, entropy=ut.SeededEntropy(1))
-    assert [note.partition(":")[0] for note in made.notes[:2]] == ["Group a", "Group b"]
+def test_notes_and_refusals_name_the_group():
+    x, ward = table(1)
+    made = ut.mean_difference(x, ward, **GROUPS, epsilon=4, entropy=ut.SeededEntropy(1))
+    assert re.search(r"about \d+ rows of a and \d+ rows of b at each end", made.notes[0])
+    ward = np.where(np.arange(x.size) < 300, "b", "a")
+    made = ut.mean_difference(x, ward, **GROUPS, epsilon=0.5, missing="drop", entropy=ut.SeededEntropy(1))
+    assert made.privacy.epsilon > 0
+    assert made.reason.startswith("group b: there are too few rows at this ε")
+    assert re.search(r"at least [\d,]+ rows of group b with a value \(n·ε ≈", made.reason)
+    people = np.arange(x.size)
+    made = ut.mean_difference(x, ward, **GROUPS, epsilon=0.5, person=people, per_person="mean")
+    assert re.search(r"at least [\d,]+ people of group b", made.reason)

@@ -63,3 +63,13 @@ def test_a_free_refusal_has_no_step_that_failed():
     assert made.loss is None
     assert made.advice.why == ""
     assert Advice(n=200, at=0.5).product == 100
+
+
+def test_a_paid_refusal_of_filtered_rows_advises_no_epsilon():
+    """The ε that suits all rows of the table was spent, and how many meet the condition is secret."""
+    session = ut.open({"x": np.arange(20_000.0), "clinic": np.arange(20_000) // 10}, entropy=ut.SeededEntropy(1))
+    made = session.where("clinic == 3").median("x", epsilon=0.1)
+    assert isinstance(made, NoReply)
+    assert made.loss is not None
+    assert made.advice.epsilon is None
+    assert "n·ε ≈" in str(made.advice)

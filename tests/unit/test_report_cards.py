@@ -259,8 +259,21 @@ def test_no_more_people_have_a_row_than_there_are():
     made = ut.report(
         truth | {"code": truth["ever"].astype(int)}, person="person", epsilon=6, entropy=ut.SeededEntropy(1)
     )
-    assert "share with at least one 1" in str(made)
+    assert "share with mostly 1" in str(made)
     assert "share of 1" not in str(made)
+    truth["code"] = np.arange(5400) % 6 // 5  # everybody has both values
+    made = ut.report(truth, person="person", epsilon=6, entropy=ut.SeededEntropy(1))
+    assert made["code"]["share with at least one 1"].value > 0.9
+
+
+def test_percentages_of_people_who_count_once_add_up():
+    table = {"person": np.arange(2400) // 2, "sex": np.where(np.arange(2400) % 4 < 2, "f", "m")}
+    for seed in range(8):
+        made = ut.report(table, person="person", epsilon=0.5, entropy=ut.SeededEntropy(seed))
+        counts = made["sex"].counts
+        assert counts.note.startswith("Counts are people. Each counts once, in the category of most of their rows (ch")
+        percentages = [float(bar.percent.rstrip("%")) for bar in made["sex"].part.card.view("", made["sex"], "").bars]
+        assert sum(percentages) <= 100
 
 
 def test_advice_of_a_section_is_about_the_whole_report():
@@ -353,3 +366,27 @@ def test_a_coefficient_without_an_error_is_not_shown():
     ends = np.array([0.5, -np.inf]), np.array([1.5, np.inf])
     answer = SectionAnswer(REGRESSION, ("y", "x"), (), (Figure("regression", np.array([1.0, 3.7]), ends),))
     assert REGRESSION.table(answer, str).rows == [["intercept", "1.0", "0.5 to 1.5"], ["x", "–", "not resolved"]]
+
+
+def test_both_quartiles_have_an_interval_or_neither():
+    table, seen = {"x": np.random.default_rng(1).normal(size=4000)}, []
+    for epsilon in (3, 4, 5):
+        (made,) = ut.report(table, epsilon=epsilon, entropy=ut.SeededEntropy(1)).columns
+        seen.append([made[f"{which} quartile"].interval is not None for which in ("lower", "upper")])
+    assert seen == [[False, False], [False, False], [True, True]]
+
+
+def test_a_report_of_people_says_how_they_are_weighted():
+    table = {"person": np.arange(1500) // 2, "x": np.arange(1500.0)}
+    assert "every person the same weight" in ut.report(table, person="person", epsilon=2).to_html()
+    assert "same weight" not in ut.report(table, epsilon=2).to_html()
+
+
+def test_weeks_of_people_have_no_share_of_1():
+    """No single number of weeks is frequent beside 0, but together they are."""
+    rng = np.random.default_rng(1)
+    weeks = np.where(rng.random(12_000) < 0.6, 0, rng.integers(1, 12, 12_000))
+    table = {"person": np.arange(12_000) // 6, "weeks": weeks}
+    for seed in range(4):
+        made = ut.report(table, person="person", epsilon=1, delta=0, entropy=ut.SeededEntropy(seed))
+        assert not [one.label for one in made["weeks"].figures if one.label.startswith("share")]

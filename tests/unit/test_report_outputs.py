@@ -54,6 +54,19 @@ def test_json_is_as_its_schema_says(made):
         assert not check.is_valid(wrong)
 
 
+def test_json_has_no_infinities():
+    costs = RNG.pareto(1.5, 20_000)  # the mean's interval has no upper end
+    page = profile(ut.open({"cost": costs}, entropy=ut.SeededEntropy(1)), 10, 0)
+    ends = {figure.label: figure.interval for figure in page.columns[0].figures}["mean"]
+    assert ends[1] == np.inf
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    figures = json.loads(to_json(page), parse_constant=refuse)["columns"][0]["figures"]
+    assert {one["label"]: one["interval"] for one in figures}["mean"] == [ends[0], None]
+
+
 def test_a_package_holds_every_figure_exactly(made, tables):
     descriptor, rows = tables
     numeric = [column for column in made.columns if column.part.card.numeric]

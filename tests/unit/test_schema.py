@@ -324,6 +324,14 @@ def test_init_takes_what_is_proposed(tmp_path, capsys):
     assert main(["init", "-", "--yes"]) == 2
 
 
+@pytest.mark.parametrize("name", ["idcode", "caseid", "patient_nr", "id_no", "RespondentID"])
+def test_init_proposes_columns_that_are_named_like_ids(tmp_path, name):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{name},x\n" + "".join(f"{i // 3},{i % 50}\n" for i in range(600)))
+    assert main(["init", str(path), "--yes", "--epsilon", "0"]) == 0
+    assert ut.open(path).adjacency.person == (name,)
+
+
 def test_the_look_and_a_guess_find_dates(tmp_path):
     path, zoned = tmp_path / "stays.csv", "2024-02-03T10:00+01:00"
     rows = [f"2024-02-{day:02},2024-02-{day:02} 10:30,{zoned},2024-02-3{day % 2}" for day in range(1, 29)]

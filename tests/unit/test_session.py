@@ -434,3 +434,21 @@ def test_a_delta_that_is_too_small_for_parts_of_it_is_refused_before_the_debit(s
         with pytest.raises(ut.errors.InvalidArgument, match=r"delta must be 0, or a number of at least 1e-200"):
             session.run(Request(statistic, *columns, epsilon=3, delta=small, **options))
         assert session.spent.exact_epsilon == 0
+
+
+def test_a_description_has_types_as_declared_and_short_budgets(tmp_path):
+    day = np.array(["2024-01-01", "2024-06-01"] * 50, "datetime64[D]")
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=2)
+    session = ut.open({"day": day, "at": day.astype("datetime64[s]"), "x": np.arange(100)}, ledger=ledger)
+    ledger.debit(ut.Privacy("1/3"), what="another release")
+    lines = [" ".join(line.split()) for line in session.describe().splitlines()]
+    assert {"day date", "at datetime"} < set(lines)
+    assert lines[-2:] == ["spent in this session: ε = 0.0 (substitute)", "left in the ledger: ε = 1.666 (substitute)"]
+    assert "left: ε = 1.666 (" in ledger.table().text()
+
+
+def test_an_error_about_a_column_names_it():
+    session = ut.open({"married": np.arange(100) % 2, "name": np.array(["a", "b"] * 50)})
+    said = r"^column 'married' must be a column of truth values.*1 for a column of 0 and 1"
+    with pytest.raises(ut.InvalidArgument, match=said):
+        session.proportion("married", epsilon=1)

@@ -364,3 +364,9 @@ def test_a_report_does_not_call_rows_outside_the_conditions_missing():
     assert sum(shares) == pytest.approx(100, abs=0.2)
     assert "missing" not in made.to_html() + made.to_markdown() + repr(made)
     assert "missing" in repr(whole.report(epsilon=8, delta=1e-6))
+
+
+def test_a_date_without_quotes_is_pointed_out():
+    session = ut.open({"day": np.array(["2024-01-31"] * 50, "datetime64[D]")})
+    with pytest.raises(ut.InvalidArgument, match=r"Put dates in quotes: day >= '2024-01-31'"):
+        session.where("day >= 2024-01-31")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 import numpy as np
 
+from uptack.cli.option_words import in_flags
 from uptack.display.numbers import between, number, plain, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
@@ -306,12 +307,12 @@ def release(
 def as_text(result: Made) -> str:
     """A result as text: the value, then the mechanism and the cost."""
     if not result:
-        return f"⊥  no reply ({result.mechanism}, {result.privacy}); {result.reason}"
+        return f"⊥  no reply ({result.mechanism}, {result.privacy}); {in_flags(result.reason)}"
     fit = getattr(result, "lines", None)  # of a regression: estimates and their errors
     shown = _value_lines(result) if fit is None else fit()
     stamp = "" if result.private else "; NOT PRIVATE: seeded randomness"
     rows = [] if result.rows is None else [str(result.rows)]
-    return "\n".join([*shown, *rows, *result.notes, f"({result.mechanism}, {result.privacy}{stamp})"])
+    return "\n".join([*shown, *rows, *map(in_flags, result.notes), f"({result.mechanism}, {result.privacy}{stamp})"])
 
 
 def _value_lines(result: Release[Any]) -> list[str]:

@@ -58,6 +58,15 @@ def in_options(error: Exception) -> str:
     text = re.sub(r"^x must be ", "the column must be ", str(error))
     if isinstance(error, InvalidArgument) and error.name in FLAGS and text.startswith(f"{error.name} must be "):
         text = FLAGS[error.name] + text.removeprefix(error.name)
+    return in_flags(text)
+
+
+def in_flags(text: str) -> str:
+    """A sentence, with options as a command line writes them.
+
+    >>> in_flags("1 was chosen privately; set it with groups_per_person=.")
+    '1 was chosen privately; set it with --groups-per-person.'
+    """
     return GIVEN.sub(_command_line, BOTH.sub(r"\1", text))
 
 

@@ -21,6 +21,7 @@ from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared, in_tables
 from uptack.registry.declaration import SECTIONS
+from uptack.registry.options import SURVEY
 from uptack.session import Request, Session
 from uptack.session.session import is_formula
 from uptack.wire.text_values import typed_request
@@ -39,6 +40,15 @@ TYPES: dict[str, Any] = {
 }
 
 
+class _Choice(click.Choice[str]):
+    """One of several words. For weights it says why a column of survey weights is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if param is not None and param.name == "weights" and value not in self.choices:
+            raise InvalidArgument("--weights", " or ".join(self.choices), repr(value), SURVEY)
+        return str(super().convert(value, param, ctx))
+
+
 def command_option(option: Option) -> Callable[[Any], Any] | None:
     """The option of a command for an option of a function; None if it has no text form, or belongs to the session."""
     if option.form == "object" or option.name in (*OF_SESSION, "entropy"):
@@ -49,7 +59,7 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
     flag = flag_of(option)
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
-    kind = click.Choice(option.choices) if option.form == "choice" else TYPES[option.form]
+    kind = _Choice(option.choices) if option.form == "choice" else TYPES[option.form]
     usual: dict[str, Any] = (
         {} if several or option.required or option.default is None else {"default": str(option.default)}
     )

@@ -10,6 +10,7 @@ import click
 
 from uptack.cli.command_support import ADJACENCIES, ANSWER, EXACT, dialect_options, file_options, say, stack_decorators
 from uptack.errors import InvalidArgument, UptackError
+from uptack.table.engine import files
 
 
 @click.command(
@@ -67,6 +68,9 @@ def serve(source: str, **options: Any) -> int:
             if name in opening:
                 opening[name] = list(opening[name])
         made = config.one_file(source, opening=opening, **given)
+        if files.is_text(source) and files.schema_of(source) is None:
+            inferred = "Types of columns that --type does not declare are inferred from the data, and are then public."
+            say(f"uptack: {inferred} Save them first with `uptack init {source}`.", err=True)
     store, enter = ReleaseStore(made.store), "For a token of your own: uptack token STORE NAME --role curator"
     if not source.endswith(".toml") or sys.stdout.isatty():  # a service's output is kept, and others may read it
         link = f"{made.url}/enter?token={store.issue('curator', 'curator', days=LINK_DAYS, purpose='link')}"

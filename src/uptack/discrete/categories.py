@@ -114,6 +114,10 @@ def stated_unit(unit: PrivacyUnit) -> PrivacyUnit:
     return unit
 
 
+ONCE = "Counts are people. Each counts once"
+"""How a note begins if no person counts in two categories, so that counts add up to at most all people."""
+
+
 def counting_note(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str = "categories") -> str:
     """A note on what is counted for people, and how g was chosen; "" for rows."""
     if unit.share == "people":
@@ -123,9 +127,10 @@ def counting_note(unit: PrivacyUnit, limit: CellLimit | None = None, cells: str 
     if unit.share != "any":
         return ""
     how = "" if limit is None or limit.free else " (a number chosen privately)"
-    one = {"categories": "category"}.get(cells, cells.removesuffix("s"))
-    most, those = (f"1 {one}", "the one") if unit.at_most == 1 else (f"{unit.at_most:,} {cells}", "those")
-    each = f"Each counts in at most {most}{how}: {those} with most of their rows."
+    if unit.at_most == 1:
+        one = {"categories": "category"}.get(cells, cells.removesuffix("s"))
+        return f"{ONCE}, in the {one} of most of their rows{how and ' (chosen privately)'}."
+    each = f"Each counts in at most {unit.at_most:,} {cells}{how}: those with most of their rows."
     return f"Counts are people with at least one row. {each}"
 
 

@@ -31,7 +31,7 @@ from uptack.discrete.count_noise import cell_noise, each_count, one_count
 from uptack.discrete.domains import groups_of
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
-from uptack.display.tabular import align_lines
+from uptack.display.tabular import align_lines, data_frame
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label, printable
@@ -351,6 +351,12 @@ class Crosstab(Histogram):
         """The counts, a list for each value of the first column; None for a pair that was not listed."""
         known = dict(self.items())
         return [[known.get((row, column)) for column in self.levels(1)] for row in self.levels(0)]
+
+    def to_pandas(self) -> Any:
+        """The counts as `pandas.crosstab` has them. Pairs that were not listed are NaN; the release has a line each."""
+        index, columns = self.levels(0), self.levels(1)
+        frame = data_frame([dict(zip(range(len(columns)), row, strict=True)) for row in self.grid()], "pandas")
+        return frame.set_axis(index, axis=0).set_axis(columns, axis=1)
 
     def __repr__(self) -> str:
         texts = [["⊥" if count is None else f"{round(count):,}" for count in counts] for counts in self.grid()]

@@ -18,7 +18,7 @@ from uptack.discrete.categories import Screen, category_counts
 from uptack.discrete.count_noise import SkewedLaplace, cell_noise, each_count
 from uptack.discrete.domains import public_groups
 from uptack.discrete.histograms import Crosstab
-from uptack.display import Ends, Record, TabularValue, line
+from uptack.display import Ends, FigureTable, Record, TabularValue, line
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.grouping import per_group
@@ -71,6 +71,10 @@ class IndependenceTest(TabularValue):
         """The statistic, the p-value and the effect size."""
         named = {"statistic": self.statistic, "p-value": self.pvalue, "Cramér's V": self.cramers_v}
         return [line({"figure": name}, value) for name, value in named.items()]
+
+    def table(self) -> FigureTable:
+        """The same for people, with the noisy counts below."""
+        return FigureTable.of(self.figures(), "chi-square test of independence", repr(self.counts).splitlines())
 
 
 @dataclass(frozen=True)
@@ -231,7 +235,7 @@ def _test(noisy: Any, law: SkewedLaplace, sides: Sequence[Levels], account: Acco
     each = 2 * scale * np.sqrt(2 * np.array(noisy.shape[::-1]))  # what the noise of a margin may be
     if (rows < each[0]).any() or (columns < each[1]).any():
         least = math.ceil(2 * max(len(rows) * each[0], len(columns) * each[1]))
-        why = "a category has hardly more rows than the noise"
+        why = "a category is too small for the noise"
         return Outcome.refusal(HOW, Advice(n=least, other="fewer categories", why=why))
     rng = np.random.Generator(np.random.Philox(account.toss(lambda entropy: entropy.below(1 << 63))))
     rate = -math.expm1(-1 / scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import ROUND_DOWN, ROUND_UP
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from sqlalchemy import Connection
 
 from uptack import checks
 from uptack.display import FigureTable, Record, Tabular
-from uptack.errors import InvalidArgument, LedgerCorrupt, LedgerError, UptackError
+from uptack.errors import InvalidArgument, LedgerCorrupt, LedgerError, UptackError, shorter
 from uptack.exact import Rational
 from uptack.labels import label
 from uptack.ledger import entry_chain, ledger_store
@@ -331,7 +332,8 @@ class Ledger(Tabular):
              label(one["what"]), short(one["epsilon"]), short(one["delta"]))
             for one in self.records()
         ]  # fmt: skip
-        notes = (f"budget: {self.budget}", f"spent: {self.spent()}", f"left: {self.remaining()}")
+        spent, left = shorter(self.spent(), ROUND_UP), shorter(self.remaining(), ROUND_DOWN)
+        notes = (f"budget: {self.budget}", f"spent: {spent}", f"left: {left}")
         head = ("", "time", "kind", "analyst", "what", "ε", "δ")
         return FigureTable(f"Ledger of {label(self.dataset)}", head, tuple(cells), notes, frozenset({0, 5, 6}))
 

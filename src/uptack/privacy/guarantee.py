@@ -391,14 +391,15 @@ def whose(relation: Adjacency, noun: str = "row") -> str:
     >>> print(whose(SUBSTITUTE, "person"))
     Each row is one person, who is protected.
     >>> print(whose(SUBSTITUTE.by_person("patient_id")))
-    Each person is protected with all their rows (those with the same patient_id). The number of people is public, the
-    number of rows of a person is secret.
+    Each person is protected with all their rows (those with the same patient_id). The number of people is public; the
+    number of rows of each person is secret.
     """
     if relation.person:
         ids = " and ".join(map(label, relation.person))
-        rows = "the number of rows of a person is secret"
-        size = f"is public, {rows}" if relation.size_is_public else f"is secret, and {rows} too"
-        return f"Each person is protected with all their rows (those with the same {ids}). The number of people {size}."
+        size = "The number of people is public; the number of rows of each person is secret."
+        if not relation.size_is_public:
+            size = "The number of people is secret, and so is the number of rows of each person."
+        return f"Each person is protected with all their rows (those with the same {ids}). {size}"
     if relation.rows_per_person > 1:
         most = relation.rows_per_person
         return f"Each person with at most {most:,} rows is protected. This assumes that nobody has more rows."

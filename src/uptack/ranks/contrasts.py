@@ -369,21 +369,29 @@ def mean_difference(
         advice = Advice(n=2 * (least_n(lambda size: enough_rows(size, each)) or 1), other="groups with more rows")
         return question.account.close(question.refuse(moments.HOW, advice))
     both, law = list[moments.Moments](), question.count
-    for part, half in zip(contrast.groups, question.split(HALF, HALF), strict=True):
+    names = [label(group) for group in contrast.samples.groups]
+    for name, part, half in zip(names, contrast.groups, question.split(HALF, HALF), strict=True):
         one, left = moments.frame_moments(part.floats(), half, RECIPES)
         if isinstance(one, Outcome):
-            return question.account.close(one)
+            return question.account.close(_of_group(one, name))
         both.append(one)
         law = left.count
     if law is not None:
         question.account.keep_size(sum(one.rows for one in both), law, times=2)
     means = [one.frame.centre + one.frame.half * one.first for one in both]
     noise = WelchInterval(means[0] - means[1], MeanInterval(both[0]), MeanInterval(both[1]))
-    names = (label(group) for group in contrast.samples.groups)
-    clipped = (f"Group {name}: {moments.clipping_note(one)}" for name, one in zip(names, both, strict=True))
+    clipped = moments.clipping_note(*both, unit=question.adjacency.unit, names=names)
     endless = moments.open_ends(*(tail for one in both for tail in one.tails(DOUBT)))
-    notes = (*contrast.notes, *clipped, *endless, *sampling_note(question.account), noise.sentence)
+    notes = (*contrast.notes, clipped, *endless, *sampling_note(question.account), noise.sentence)
     return question.account.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))
+
+
+def _of_group(refused: Outcome[Any], name: str) -> Outcome[Any]:
+    """A ⊥ for one group, which its reason and its advice name."""
+    if (advice := refused.advice) is None:
+        return refused
+    why = f"group {name}: {advice.why}" if advice.why else ""
+    return replace(refused, advice=replace(advice, why=why, unit=f"rows of group {name}"))
 
 
 @dataclass(frozen=True)

@@ -238,6 +238,7 @@ ORDER = "order"
 STATED = "stated"
 INSTEAD = {
     "hampel_regression": "linear_regression and shortcut_regression",
+    "chi_square": "crosstab",
     "R_S": "shortcut_regression",
     "R_H": "linear_regression",
     "S": "iqr",
@@ -370,7 +371,8 @@ def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
         raise InvalidArgument("person", must, "one", fix)
     if people is False:
         instead = f"For people there is {INSTEAD[name]}. " if name in INSTEAD else ""
-        fix = f"{instead}To protect rows, leave person= out and pass rows_per_person, the most rows of one person."
+        rows = "To protect rows, open the table without person= (in the schema, too) and pass rows_per_person=."
+        fix = instead + rows
         raise InvalidArgument("person", f"left out: {name} is not proved for people", "one", fix)
     if not declaration.takes_any:  # which passes them on to a function that refuses them itself
         _check_proved(declaration, wanted)

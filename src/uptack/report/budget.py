@@ -219,12 +219,17 @@ def _parts(
     return parts
 
 
+PAIR = frozenset({"lower quartile interval", "upper quartile interval"})
+"""Figures that a column has both or neither of."""
+
+
 def select(parts: Sequence[Part], epsilon: float, delta: float, losses: DrawLosses, rows: int) -> list[Part]:
     """The parts with the figures that the budget carries, and about the unit that they then have.
 
     Figures are taken in the order of their rank, each for all columns at once, as long as the budget carries it and all
     that were taken before. The first figure of a column is always taken. If the budget carries all figures together, it
-    carries each of them with those before it: units shrink.
+    carries each of them with those before it: units shrink. Where one of the quartiles would have no interval, neither
+    has one.
     """
     least = {part.name: part.least_units(rows) for part in parts}
 
@@ -251,7 +256,13 @@ def select(parts: Sequence[Part], epsilon: float, delta: float, losses: DrawLoss
                     taken, reached = trial, trial_unit
                 break
             able = good
-    return [replace(part, unit=Fraction(reached)) for part in taken]
+    whole = [part if PAIR.issubset(part.figures) else _without(part, PAIR) for part in taken]
+    reached = reached if whole == taken else unit(whole)
+    return [replace(part, unit=Fraction(reached)) for part in whole]
+
+
+def _without(part: Part, figures: frozenset[str]) -> Part:
+    return replace(part, figures=tuple(name for name in part.figures if name not in figures))
 
 
 def _with_refusals(session: Session, parts: Sequence[Part]) -> list[Part]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
+from uptack.discrete.categories import ONCE
 from uptack.discrete.count_noise import SkewedLaplace
 from uptack.display.tabular import markdown_table
 from uptack.labels import label
@@ -64,13 +65,17 @@ def completeness_request(part: Part, epsilon: Fraction, released: Quantiles) -> 
     return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
 
 
+HOW_SHARED = ("of", "with mostly", "with at least one")
+"""A share of rows, of people who count once, and of people who may count twice."""
+
+
 def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     """The share of 1, or of True, with an interval for the population, where 0 and 1 are the values of a column.
 
-    It is worked out from two noisy counts of one law. They are all values where no other one is frequent, and where
-    they add up to most rows and, but for noise, to the rows with a value. If it was too dear to count these, they add
-    up to all rows. Of people who are counted where they have at least one such row it is the share of people who have
-    one. How many of them meet the conditions of a session is secret, so there it has none.
+    It is worked out from two noisy counts of one law. They are all values where no other one is frequent, nor all of
+    the others together, and where they add up to most rows and, but for noise, to the rows with a value. If it was too
+    dear to count these, they add up to all rows. Of people who are counted where they have at least one such row it is
+    the share of people who have one. How many of them meet the conditions of a session is secret, so there it has none.
     """
     part = column.part
     if part.people and part.narrowed:
@@ -80,7 +85,9 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     if not ({0, 1} <= set(cells) and isinstance(law, SkewedLaplace) and law.up == law.down):
         return None
     categories = {bar.name: bar for bar in bars(counts)}
-    if any(bar.rows > CLEAR * bar.error for name, bar in categories.items() if name not in (0, 1)):
+    others = [bar for name, bar in categories.items() if name not in (0, 1)]
+    noise = math.hypot(*(bar.error for bar in others))
+    if any(bar.rows > CLEAR * bar.error for bar in others) or sum(bar.rows for bar in others) > CLEAR_SUM * noise:
         return None
     one, zero = (round(max(cells[key], 0)) for key in (1, 0))
     rows = part.rows if part.people else one + zero
@@ -92,8 +99,8 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
     noise = ProportionInterval(one, rows, IntegerLaplace(law.up), not part.people)
     value = min(one / rows, 1.0)
     truth = "True" if part.kind == "boolean" else "1"
-    who = f"share with at least one {truth}" if part.people else f"share of {truth}"
-    return Figure(who, value, noise.around(value, CONFIDENCE), "Computed from the counts.")
+    how = HOW_SHARED[0 if not part.people else 1 if counted_once(counts) else 2]
+    return Figure(f"share {how} {truth}", value, noise.around(value, CONFIDENCE), "Computed from the counts.")
 
 
 def _filled_rows(column: ColumnProfile) -> list[tuple[float, float]]:
@@ -109,7 +116,7 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The categories, largest first."""
     if not column.answered or column.counts is None:
         return []
-    categories, size = shares(bars(column.counts), column.part), size_text(column.numbers)
+    categories, size = shares(bars(column.counts), column.part, counted_once(column.counts)), size_text(column.numbers)
     lines = [share_line(one) for one in column.figures[1:]]
     sentences = [f"{size}."] if size else []
     sentences += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
@@ -138,7 +145,7 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
         return CardView(anchor, column, [], note=column.part.skip_reason)
     figure, *others = column.figures
     lines = [share_line(one) for one in others]
-    categories = None if figure.value is None else shares(bars(figure), column.part)
+    categories = None if figure.value is None else shares(bars(figure), column.part, counted_once(figure))
     rest = remainder(categories or [], column.part)
     return CardView(anchor, column, lines, note=" ".join(filter(None, (figure.note, rest))), bars=categories)
 
@@ -215,16 +222,21 @@ def bars(figure: Figure) -> list[Bar]:
     return calendar_order(categories) or sorted(categories, key=lambda bar: -bar.rows)
 
 
-def shares(categories: list[Bar], part: Part) -> list[Bar]:
+def counted_once(counts: Figure) -> bool:
+    """Whether people are counted, each in one category."""
+    return counts.note.startswith(ONCE)
+
+
+def shares(categories: list[Bar], part: Part, once: bool = False) -> list[Bar]:
     """The same with percentages: of all rows, or of all people, where their number is public; else of those shown.
 
     How many rows meet the conditions of a session is secret.
 
     Each row is in one category, so percentages of rows are brought to add up to at most 100; what they lack is in
     categories that are not listed. Of a column of truth values all are listed, so percentages are of those with a value
-    if the rest is within the noise. People may be in several categories, and their percentages need not add up. The
-    counts in JSON are as they were released. Here none is more than all rows, or all people, where their number is
-    public.
+    if the rest is within the noise. People may be in several categories unless each counts `once`, and their
+    percentages need not add up. The counts in JSON are as they were released. Here none is more than all rows, or all
+    people, where their number is public.
     """
     most = max([0, *(bar.rows for bar in categories)]) if part.rows is None else part.rows
     categories = [bar._replace(rows=min(bar.rows, most)) for bar in categories]
@@ -236,7 +248,7 @@ def shares(categories: list[Bar], part: Part) -> list[Bar]:
         and whole - sum(counts) <= math.hypot(*(bar.error for bar in categories))
     ):
         whole = sum(counts)
-    whole = max(whole, 1) if part.people else max(whole, sum(counts), 1)
+    whole = max(whole, 1) if part.people and not once else max(whole, sum(counts), 1)
     digits = 1 if all(100 * bar.error < 2 * whole for bar in categories) else 0
     exact = [100 * count * 10**digits / whole for count in counts]
     lower = [math.floor(value) for value in exact]
@@ -280,6 +292,8 @@ def calendar_order(categories: list[Bar]) -> list[Bar]:
 
 CLEAR = 3
 """Times the 95% error of a count: of 80 empty cells one in 200 tables has a count above it."""
+CLEAR_SUM = 1.25
+"""The same for one sum: of counts of values that do not occur, one in 140 is above it."""
 
 
 def ordered_bars(figure: Figure, low: float = -math.inf, high: float = math.inf) -> list[Bar]:

@@ -27,8 +27,10 @@ from uptack.progress import track
 from uptack.report import pictures
 from uptack.report.category_card import (
     CLEAR,
+    HOW_SHARED,
     PRESENT,
     PRESENT_DRAW,
+    counted_once,
     counts_table,
     ordered_bars,
     ordered_names,
@@ -327,10 +329,10 @@ SPANS = {
 def overview(column: ColumnProfile) -> dict[str, str]:
     """The share of a 0/1 column, the median with its interval, and the other figures."""
     n, missing = size_words(column.numbers)
-    shares = [share_line(figure) for figure in column.figures if figure.label.startswith("share ")]
+    share = next((share_line(figure) for figure in column.figures if figure.label.startswith("share ")), None)
     median = _line(column["median"], column.scale)
-    share = "share with at least one 1" if column.part.people else "share of 1"
-    cells = {"n": n, "missing": missing, share: "".join(f"{one.value} ({one.interval})" for one in shares)}
+    cells = {"n": n, "missing": missing} | dict.fromkeys((f"share {how} 1" for how in HOW_SHARED), "")
+    cells |= {} if share is None else {share.label: f"{share.value} ({share.interval})"}
     ends = "" if column["median"].interval is None else median.interval
     cells |= {"median": median.value or "⊥" * ("median" in column.part.figures), "95% interval": ends}
     return cells | {head: _span(column, labels) for head, labels in SPANS.items()}
@@ -348,7 +350,7 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     """The counts of few integers, or of times, where all is written."""
     if column.counts is None or not style.whole:
         return []
-    categories = shares(ordered_bars(column.counts), column.part)
+    categories = shares(ordered_bars(column.counts), column.part, counted_once(column.counts))
     return counts_table("value", ordered_names(categories), categories, column.counts.note, style, unit)
 
 
@@ -388,7 +390,7 @@ def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
         return CardView(anchor, column, figures, _picture(column), None, " ".join(filter(None, notes)))
     low, high = visible_box(column.quantiles or {})
     around = () if part.keys else (low if low == 0 else low - AROUND, high + AROUND)
-    bars = shares(ordered_bars(column.counts, *around), part)
+    bars = shares(ordered_bars(column.counts, *around), part, counted_once(column.counts))
     if not any(bar.rows > CLEAR * bar.error for bar in bars):
         notes.append("No single value is frequent enough to be counted.")
         return CardView(anchor, column, figures, None, None, " ".join(filter(None, notes)))

@@ -57,6 +57,8 @@ HINTS = {
     "where": "Only rows that meet all conditions, one per line, such as age>=18, ward=Surgery or age=18..65.",
 }
 """Help for options in the words of a form, where the command line's own would mislead."""
+COMPARED = "The groups to compare, the first one first. They must be public knowledge."
+"""The same for groups that a function compares, and does not look for."""
 LABELS = {
     "missing": "missing values",
     "interval": "interval for the population",
@@ -154,7 +156,8 @@ class FormQuestion:
     def _field(self, option: Option, session: Session, typed: Typed) -> FormField:
         name, given = option.name, tuple(text for text in typed.get(option.name, ()) if text)
         text, value = LABELS.get(name, name.replace("_", " ")), "\n".join(given)
-        help_ = f"{HINTS.get(name, option.help)} {FORMS.get(option.form, '')}".strip()
+        hint = COMPARED if name == "groups" and option.required else HINTS.get(name, option.help)
+        help_ = f"{hint} {FORMS.get(option.form, '')}".strip()
         names = tuple((one, one) for one in session.source.kinds if one not in session.source.unit.ids)
         usual, several = CHOICES.get(name), option.form == "words"
         if option.form in ("choice", "object") or usual is not None:

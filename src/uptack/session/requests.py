@@ -128,6 +128,10 @@ class Request:
             reply = self._dry_run(UnreadTable.of(table))
         except DataNeeded:
             return None
+        except InvalidArgument as error:
+            if error.name != "x" or type(error) is not InvalidArgument or len(self.columns) != 1:
+                raise
+            raise InvalidArgument(f"column {label(self.columns[0])!r}", error.must, error.got, error.fix) from None
         return reply if isinstance(reply, NoReply) else None
 
     def _dry_run(self, table: UnreadTable) -> Made:

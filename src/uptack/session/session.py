@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import replace
+from decimal import ROUND_DOWN, ROUND_UP
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from uptack import checks, interrupts
 from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
 from uptack.display.tabular import align_lines
-from uptack.errors import InvalidArgument, UptackError, WrongArguments
+from uptack.errors import InvalidArgument, UptackError, WrongArguments, shorter
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
@@ -474,13 +475,15 @@ class Session:
           town  text
         spent: ε = 0.0 (substitute)
         """
-        columns = [(label(name), kind) for name, kind in self.source.kinds.items()]
+        forms = {name: form.declared for name, form in self.source.forms.items()}  # "date", where the kind is "time"
+        columns = [(label(name), forms.get(name, kind)) for name, kind in self.source.kinds.items()]
         lines = [self._size(), self.whose, *(f"  {line}" for line in align_lines(columns))]
         lines += [f"schema: {label(self.schema.name)}"] if self.schema.name else []
         lines += [INFERRED] if self.inferred else []
         lines += [UNDECLARED] if "any" in self.source.kinds.values() else []
-        lines.append(f"spent: {self.spent}")
-        lines += [] if self.remaining is None else [f"left:  {self.remaining}"]
+        where = "" if self.remaining is None else " in this session"
+        lines.append(f"spent{where}: {shorter(self.spent, ROUND_UP)}")
+        lines += [] if self.remaining is None else [f"left in the ledger: {shorter(self.remaining, ROUND_DOWN)}"]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     noise = None if question.capped else MeanInterval(moments)  # rows that weigh alike have no theorem
     endless = () if noise is None else open_ends(*moments.tails(DOUBT))
     return question.account.close(
-        Outcome(value, HOW, noise, notes=(clipping_note(moments, question.adjacency.unit), *endless))
+        Outcome(value, HOW, noise, notes=(clipping_note(moments, unit=question.adjacency.unit), *endless))
     )
 
 
@@ -165,7 +165,7 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     if isinstance(moments, Outcome):
         return question.account.close(moments)
     value = moments.frame.centre * moments.total + moments.frame.half * moments.added
-    notes = (clipping_note(moments, question.adjacency.unit), *open_ends(*moments.tails(DOUBT)))
+    notes = (clipping_note(moments, unit=question.adjacency.unit), *open_ends(*moments.tails(DOUBT)))
     return question.account.close(Outcome(value, HOW, SumInterval(moments, moments.rows), notes=notes))
 
 
@@ -268,7 +268,7 @@ def _variance(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
         else open_ends(*moments.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
     )
     return question.account.close(
-        Outcome(value, HOW, noise, notes=(clipping_note(moments, question.adjacency.unit), *endless))
+        Outcome(value, HOW, noise, notes=(clipping_note(moments, unit=question.adjacency.unit), *endless))
     )
 
 

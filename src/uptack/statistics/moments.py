@@ -27,6 +27,7 @@ least the square of the mean. Up to less than 1 in Q, downwards, that is the con
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -289,11 +290,16 @@ def frame_moments(
     return moments, question
 
 
-def clipping_note(moments: Moments, unit: str = "rows") -> str:
-    """A note on clipped values, from public numbers."""
-    ends, unseen = number(round(moments.clipped / 2)), number(float(f"{moments.unseen:.2g}"))
-    clipped = f"Values outside a privately chosen range were clipped to it (about {ends} {unit} at each end)."
-    gross = f"Up to about {unseen} gross errors could go unnoticed, and the interval does not allow for them."
+def clipping_note(*moments: Moments, unit: str = "rows", names: Sequence[str] = ()) -> str:
+    """A note on clipped values, from public numbers: of one column, or of groups with these names."""
+    of = [f" of {name}" for name in names] or [""]
+    ends = " and ".join(
+        f"{number(round(one.clipped / 2))} {unit}{which}" for one, which in zip(moments, of, strict=True)
+    )
+    unseen = number(float(f"{max(one.unseen for one in moments):.2g}"))
+    clipped = f"Values outside a privately chosen range were clipped to it (about {ends} at each end)."
+    each = " in each group" if names else ""
+    gross = f"Up to about {unseen} gross errors{each} could go unnoticed, and the interval does not allow for them."
     return f"{clipped} {gross} Set codes for missing values, such as 999, to missing first."
 
 

@@ -165,7 +165,7 @@ def indicator(x: Any, equals: Any, above: Any) -> Column:
     if equals is None and above is None:
         if data.kind != "boolean":
             must = "a column of truth values unless equals= or above= is given"
-            fix = "Pass equals=, the value or values to count, or above=, a number: larger values count."
+            fix = "Pass equals=, the value or values to count (1 for a column of 0 and 1), or above=, a number."
             names = {"integer": "integers", "number": "numbers", "any": "Python objects"}
             what = names[data.kind] if data.kind in names else HELD[data.kind][0]
             raise InvalidArgument("x", must, f"a column of {what}", fix)

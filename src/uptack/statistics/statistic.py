@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -192,7 +192,9 @@ def inverse_draw(
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
         what = "no value stands" if dimension == 1 else "the quantiles do not stand"
         why = f"{what} out from the noise{rows}"
-        return question.refuse(HOW, _inverse_advice(room, n, question, offered[-1].size ** dimension), why)
+        advice = _inverse_advice(room, n, question, offered[-1].size ** dimension)
+        # this ε would be enough for as many rows as there may be: so there are fewer, and nobody knows how many
+        return question.refuse(HOW, replace(advice, epsilon=None) if secret else advice, why)
     values = [lattice.value(ordinal) for ordinal in ordinals]
     values = values if step is None else [inverse.round_to(value, step) for value in values]
     return Outcome(values[0] if dimension == 1 else values, HOW)

@@ -229,9 +229,9 @@ class SyntheticTable:
         linked = {name for pair in self.pairs for name in pair.names}
         alone = [one.name for one in self.margins if one.name not in linked and one.status == "measured"]
         nothing = [one.name for one in self.margins if one.status != "measured"]
-        lines = [f"{self.rows:,} synthetic rows, for about {self.size:,.0f} in the data."]
+        lines = [f"{self.rows:,} synthetic rows, for about {self.size:,.0f} rows, or people, of the data."]
         if nothing:
-            lines.append(f"Nothing is known of: {', '.join(map(label, nothing))}. No value was frequent enough.")
+            lines.append(f"No value was frequent enough: {', '.join(map(label, nothing))}.")
         if len(self.columns) > 1 and alone:
             lines.append(f"Drawn without regard to other columns: {', '.join(map(label, alone))}.")
         best = sorted({one.names: one for one in self.pairs}.values(), key=lambda one: one.distance)

@@ -299,6 +299,8 @@ class _Parser:
             "or": "'or' is not supported. For several values of one column use 'in'.",
             "not": "'not' is only used in 'not in' and 'is not'.",
         }.get(self.word, EXAMPLE)
+        if wanted == "'and'" and re.match(r"-\d\d?(-|\b)", written):
+            fix = "Put dates in quotes: day >= '2024-01-31'."
         got = "the end of the text" if form == "end" else f"{written!r} at character {place + 1}"
         raise UnreadableCondition(wanted, got, fix)
 

@@ -108,7 +108,9 @@ IDS: tuple[Kind, ...] = ("integer", "text", "any", "other")
 """Kinds of columns that are ids, most of the time."""
 MANY = 20
 SOUNDS = re.compile(
-    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject)$", re.IGNORECASE
+    r"(^|[_\W])(id|ids|uuid|key|nr|no|number|person|patient|member|user|customer|subject"
+    r"|id_?(code|nr|no|num|number)|(p|person|patient|member|user|customer|subject|respondent|case)_?(id|code|nr|no))$",
+    re.IGNORECASE,
 )
 
 

@@ -37,7 +37,7 @@ EXAMPLES = ("boolean:yes/no", "number:€", "number:1.234,5", "date:%d.%m.%Y")
 """Kinds that say how their cells are written."""
 LONGEST_UNIT = 10
 """Characters of a unit, such as "€" or "kg"."""
-TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+TRUE, FALSE = ("true", "t", "yes", "y", "1", "1.0"), ("false", "f", "no", "n", "0", "0.0")
 GAPS = ("", "na", "n/a", "n.a.", "nan", "null", "none", "-", "--", ".", "?")
 """Words that inference takes for a missing value, in upper or lower case."""
 FEW = 64

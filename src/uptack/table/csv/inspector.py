@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,10 @@ SIGN_AROUND = f"^([+-]?)[{cells.BLANKS}]*[%$€£][{cells.BLANKS}]*|[{cells.BLAN
 """A sign before or after a number. It is ignored where the form of numbers is looked for."""
 SAMPLE = 1 << 18
 """Bytes by which that is decided."""
+POSTCODE = re.compile(r"(^|[_\W])(zip|zip_?code|post_?code|postal(_?code)?|plz)$", re.IGNORECASE)
+"""Names of columns of codes that are digits, of which no median is wanted."""
+NONE = "none"
+"""Not proposed as a missing value. Among texts it may be a category; among numbers it is missing anyway."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
 
@@ -116,9 +121,8 @@ def _inspect(path: str, options: FileOptions) -> Look:
     for column in seen:
         gaps.update(column.gaps)
     own = options.na if isinstance(options.na, Mapping) else {}
-    na = (
-        sorted(gaps, key=lambda word: (-gaps[word], word)) if options.na is None else next(iter(layout.na.values()), ())
-    )
+    found_words = sorted((word for word in gaps if word.lower() != NONE), key=lambda word: (-gaps[word], word))
+    na = found_words if options.na is None else next(iter(layout.na.values()), ())
     dialect = {
         "delimiter": layout.delimiter,
         "header": options.header is not False,
@@ -329,7 +333,8 @@ class _ColumnInspector:
 
     def _kind(self) -> str:
         enough = {kind: self.filled - wrong >= MOST * self.filled for kind, wrong in self.misfits.items()}
-        if not self.filled or (self.odd and not self.places):  # digits that begin with 0 are codes, such as of towns
+        codes = (self.odd and not self.places) or POSTCODE.search(self.name)  # digits that begin with 0 are codes
+        if not self.filled or codes:
             return "text"
         if enough["number"]:
             return "integer" if self.misfits["integer"] == self.misfits["number"] else "number"

@@ -238,7 +238,7 @@ def schema_of(data: Any) -> Schema | None:
     inner = schemas.shared_schema(_matches(name, _form(name)))
     outer = schemas.schema_beside(name) if Path(name).is_dir() else None
     if inner is not None and outer is not None:
-        fix = "One lies beside the folder and others inside of it. Remove one of the two."
+        fix = "There is one beside the folder, and others inside it. Remove one or the other."
         raise InvalidArgument("schema", "one for all files of a folder", "several", fix)
     return inner or outer
 

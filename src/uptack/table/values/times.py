@@ -75,6 +75,11 @@ class Form:
         return "duration" if self.word == "duration" else "time"
 
     @property
+    def declared(self) -> str:
+        """The type as it is declared: "date", "datetime", "datetime-utc" or "duration"."""
+        return {"clock": "datetime", "utc": "datetime-utc"}.get(self.word, self.word)
+
+    @property
     def plural(self) -> str:
         """What such a column holds, in a sentence."""
         return "durations" if self.word == "duration" else "dates" if self.word == "date" else "times"

@@ -29,6 +29,7 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
+from uptack.table.csv.inspector import near_misses
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
 from uptack.wire.text_values import READERS, condition
@@ -255,7 +256,7 @@ def _say_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> No
     kinds = session.inferred
     if not kinds:
         return
-    hints = files.near_misses(
+    hints = near_misses(
         data, files.FileOptions(types=GUESS, **dialect_options(own)), [n for n in kinds if kinds[n] == "text"]
     )
     ways = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())

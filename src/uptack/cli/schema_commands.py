@@ -39,6 +39,7 @@ from uptack.table.engine import files
 from uptack.table.ids import MANY, SOUNDS, Repeats, repeats
 from uptack.table.names import column_name
 from uptack.table.schema import ColumnSchema, Schema
+from uptack.table.values.times import TYPES
 
 WARNING = "FOR THE CURATOR ONLY: exact numbers from the rows. They are not private. Do not share them."
 
@@ -312,7 +313,7 @@ class _Questions:
 
         def kind_of(text: str) -> str:
             if not cells.is_kind(text):
-                raise InvalidArgument("kind", f"one of {', '.join((*cells.TYPES, *cells.EXAMPLES))}", repr(text))
+                raise InvalidArgument("kind", f"one of {', '.join((*TYPES, *cells.EXAMPLES))}", repr(text))
             return text
 
         def step_of(text: str) -> Fraction | None:
@@ -328,7 +329,7 @@ class _Questions:
             return schema
         columns = dict(schema.columns)
         for name, column in columns.items():
-            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", column.kind or "text", kind_of)
+            kind = self._until(f"{label(name)} ({', '.join(TYPES)})", column.kind or "text", kind_of)
             numeric = kind in ("integer", "number")
             usual = "" if column.granularity is None else f"{float(column.granularity):g}"
             step = self._until("  values are multiples of (empty: unknown)", usual, step_of) if numeric else None

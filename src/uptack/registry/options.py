@@ -108,7 +108,7 @@ PEOPLE = ("person", "per_person", "weights", "at_most", "order")
 """Options about people: see `enter_people`."""
 
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
-"""How the rows of a person become one number: see `uptack.table.protocol.HOWS`."""
+"""How the rows of a person become one number: see `uptack.table.protocol.PerPerson`."""
 
 SHARES = ("mean", "any", "last")
 """The same for truth values: their share, whether any is true, and the last one."""

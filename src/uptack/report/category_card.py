@@ -33,6 +33,7 @@ from uptack.report.column import (
 from uptack.report.text import TextStyle, sentence
 from uptack.session import Request
 from uptack.statistics.proportions import ProportionInterval
+from uptack.table.csv.time_cells import MONTHS
 
 
 def counts_request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -257,8 +258,6 @@ def remainder(categories: list[Bar], part: Part) -> str:
     return "" if left <= noise else f"The remaining {left:.{digits}f}% have a value that is not listed, or none."
 
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-          "december")  # fmt: skip
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 

@@ -56,7 +56,7 @@ def _densities(profile: Profile) -> Iterator[Row]:
 
 def _costs(profile: Profile) -> Iterator[Row]:
     for charge in charges(profile):
-        own = {"column": charge.column, "figure": charge.label, "how": charge.how}
+        own = {"column": charge.columns[0], "figure": charge.figure, "how": charge.how}
         yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
 
 

@@ -31,7 +31,7 @@ from uptack.table.engine import connection
 from uptack.table.engine.files import FileOptions, is_text, schema_of, text_layout
 from uptack.table.engine.table import EngineTable
 from uptack.table.names import id_names
-from uptack.table.opening import open_table
+from uptack.table.opening import open_with
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state
@@ -228,9 +228,8 @@ def open(
         thousands=thousands, na=na, skip_rows=skip_rows, comment=comment, unnamed=unnamed,
     )  # fmt: skip
     filled = schema.filled(how)
-    options = recall_kinds(data, filled, book).given()
     with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may reveal one
-        rows = open_table(data, person=relation.person or None, **options)
+        rows = open_with(data, relation.person, recall_kinds(data, filled, book))
     schema.fits(rows.kinds)
     noun = (schema.noun or "row") if noun is None else noun
     if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import codecs
 import csv
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from uptack.errors import InvalidArgument
+from uptack.labels import label, pasted
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import FORMATS, unambiguous
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import NEAR, FileOptions, ambiguous, hint, local_files, text_layout
+from uptack.table.engine.files import FileOptions, local_files, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import without_engine_errors
 
@@ -44,6 +47,8 @@ SAMPLE = 1 << 18
 """Bytes by which that is decided."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
+NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
+"""A hint is given if half of the filled cells are numbers, and one word is 1% of them."""
 
 
 @dataclass(frozen=True)
@@ -345,3 +350,58 @@ class _ColumnInspector:
         steps = [n * 10**k for k in range(18) for n in (1, 5) if n * 10**k > 1]
         fit = [step for step in steps if self.step and self.step % step == 0]
         return Fraction(max(fit)) if kind == "integer" and fit else None
+
+
+# ------------------------------------------------------------------------------------------------ hints for the curator
+
+
+def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
+    """Hints for the curator: columns of texts that would be numbers, but for a word that may mean a missing value; and
+    columns of dates of which either the day or the month may come first.
+
+    They are from the first rows of a file, and **not private**.
+    """
+    import pyarrow.compute as pc
+
+    def look() -> list[str]:
+        paths, layout = text_layout(path, options)
+        hints = []
+        for name, texts in zip(layout.names, next(rules.text_batches(paths[:1], layout)), strict=True):
+            if name not in columns:
+                continue
+            some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
+            forms = (layout.numbers, *cells.WRITTEN.values())
+            number = reduce(pc.or_, (cells.fits(bare, "number", form) for form in forms))
+            filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
+            words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
+            often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
+            hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
+            if filled:
+                hints.append(ambiguous(name, lambda form, texts=texts: not cells.misfits(texts, form, layout.numbers)))
+        return [one for one in hints if one]
+
+    return without_engine_errors(look) if columns else []
+
+
+def ambiguous(name: str, fit: Callable[[str], bool]) -> str:
+    """The advice to declare which of two formats dates or numbers have, if both fit; else ""."""
+    pair = next((pair for pair in rules.AMBIGUOUS if all(map(fit, pair))), None)
+    if pair is None:
+        return ""
+    first, second = (f"--type {pasted(f'{name}={one}')}" for one in pair)
+    if pair in rules.DATES:
+        ways, what = f"{first} if the day comes first, {second} if the month does", "dates"
+    else:
+        ways, what = f"{first} if a comma separates thousands, {second} if it is the decimal sign", "numbers"
+    return f"{label(name)} may hold {what}. Declare how they are written: {ways}."
+
+
+def hint(name: str, word: str, often: int, filled: int) -> str:
+    """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
+    if often < 2 or often < FREQUENT * filled:
+        return ""
+    option = f"na={{{name!r}: [{word!r}]}} (--na {pasted(f'{name}={word}')})"
+    return (
+        f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
+        f"If they are missing values, add {option}."
+    )

@@ -28,11 +28,12 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.progress import track
 from uptack.table.csv import cells, recoding
-from uptack.table.csv.cells import TYPES, Numbers
+from uptack.table.csv.cells import Numbers
 from uptack.table.csv.time_cells import PATTERNS, null_scalar
 from uptack.table.engine.connection import ahead
 from uptack.table.names import column_name
 from uptack.table.snapshots import without_engine_errors
+from uptack.table.values.times import TYPES
 
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
@@ -248,11 +249,9 @@ class RowWidths:
         raise InvalidArgument("data", must, f"mostly rows of {width}", fix)
 
 
-def text_batches(
-    paths: Sequence[str], layout: Layout, widths: RowWidths | None = None, *, label: str = "reading"
-) -> Iterator[list[Any]]:
+def text_batches(paths: Sequence[str], layout: Layout, widths: RowWidths | None = None) -> Iterator[list[Any]]:
     """The cells of all rows as texts, column by column: see `cell_batches`."""
-    return (texts(batch, layout) for batch in cell_batches(paths, layout, widths, label=label))
+    return (texts(batch, layout) for batch in cell_batches(paths, layout, widths))
 
 
 def texts(batch: Sequence[Any], layout: Layout) -> list[Any]:

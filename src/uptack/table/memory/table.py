@@ -36,8 +36,7 @@ from uptack.table.protocol import (
     apply_steps,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.entrance import of_numpy
-from uptack.table.values.field import Field, Mask, no_rows
+from uptack.table.values.entrance import Field, Mask, no_rows, of_numpy
 from uptack.table.values.kinds import LARGEST, Kind, canonical, sorted_counts
 from uptack.table.values.times import TIMED, Form, label, unit_start
 
@@ -282,13 +281,11 @@ class MemoryTable(Table):
         if self.codes is not None and self.unit.weighted:
             codes = self.codes[rows]
             weights = self.unit.weights(np.maximum(np.bincount(codes, minlength=self.people), 1))[codes]
-        total = None
-        for start in range(0, max(rows.size, 1), BATCH):
-            part = slice(start, start + BATCH)
-            found = f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
-            total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
-        assert total is not None
-        return total
+        parts = (
+            f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
+            for part in (slice(start, start + BATCH) for start in range(0, max(rows.size, 1), BATCH))
+        )
+        return reduce(lambda sums, part: [a + b for a, b in zip(sums, part, strict=True)], parts)
 
     def _distinct(self, column: Column) -> tuple[Sequence[Hashable], Integers]:
         """The values of a column that occur, and each row's place among them; times by units of the calendar."""

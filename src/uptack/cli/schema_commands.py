@@ -134,9 +134,8 @@ def save_schema(path: str, schema: Schema) -> None:
         file.write(schemas.schema_text(schema, Path(path).name))
     ids = " and ".join(map(label, schema.person))
     people = f" Rows with the same {ids} belong to one person." if ids else ""
-    say(
-        f"uptack: saved {place}.{people} It is public from now on. Correct what is wrong or reveals too much.", err=True
-    )
+    advice = "It is public from now on. Correct what is wrong or reveals too much."
+    say(f"uptack: saved {place}.{people} {advice}", err=True)
 
 
 def look_lines(seen: Look | None) -> list[str]:
@@ -340,14 +339,11 @@ class _Questions:
         """Whose rows they are: people or the rows themselves."""
 
         def ids(text: str) -> tuple[str, ...]:
-            return tuple(
-                column_name(one.strip(), dict.fromkeys(schema.columns, "other")) for one in text.split(",") if one
-            )
+            names = () if text == "none" else text.split(",")
+            return tuple(column_name(one.strip(), dict.fromkeys(schema.columns, "other")) for one in names if one)
 
         question = "Column with the id of each row's person (several: separated by commas; none: rows are protected)"
-        person = self._until(
-            question, ",".join(schema.person) or "none", lambda text: () if text == "none" else ids(text)
-        )
+        person = self._until(question, ",".join(schema.person) or "none", ids)
         noun = self.word("What is one row called?", schema.noun or "row")
         public = self.sure(f"Is the number of {'people' if person else 'rows'} public?")
         return replace(schema, person=person, noun=noun, adjacency="substitute" if public else "add-remove")

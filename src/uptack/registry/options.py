@@ -410,10 +410,9 @@ def _check_proved(declaration: Declaration, wanted: _PeopleOptions) -> None:
     for option in ("per_person", "weights", "at_most", "order"):
         value = getattr(wanted, option)
         if value is not None and option not in has and not (option == "weights" and value == usual):
+            must = f"left out: {declaration.name} has no such option"
             fix = f"Its options about people are {', '.join(has)}."
-            raise InvalidArgument(
-                option, f"left out: {declaration.name} has no such option", checks.outline(value), fix
-            )
+            raise InvalidArgument(option, must, checks.outline(value), fix)
 
 
 def _check_shaped(declaration: Declaration, data: Mapping[str, Any]) -> None:

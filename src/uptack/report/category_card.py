@@ -114,9 +114,8 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     lines = [share_line(one) for one in column.figures[1:]]
     sentences = [f"{size}."] if size else []
     sentences += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
-    table = counts_table(
-        "category", [style.name(bar.name) for bar in categories], categories, column.counts.note, style, unit
-    )
+    names = [style.name(bar.name) for bar in categories]
+    table = counts_table("category", names, categories, column.counts.note, style, unit)
     return [*([" ".join(sentences), ""] if sentences else []), *table]
 
 

@@ -170,9 +170,8 @@ class Output:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() not in FORMATS:
-            raise InvalidArgument(
-                "output", "a file that ends in .html, .json, .md or .zip", repr(_shortened(str(path)))
-            )
+            must = "a file that ends in .html, .json, .md or .zip"
+            raise InvalidArgument("output", must, repr(_shortened(str(path))))
         self._target = _target_file(self.path)
         try:
             self._handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=".uptack-")

@@ -85,10 +85,9 @@ class Request:
     def with_options(self, options: Mapping[str, Any]) -> Request:
         """The same request with these options in place of its own. The caller has checked them."""
         made = object.__new__(Request)
-        columns = self.declaration.reads.columns_of(self.columns, options)
-        vars(made).update(
-            statistic=self.statistic, columns=columns, options=tuple(options.items()), declaration=self.declaration
-        )
+        found, given = self.declaration, tuple(options.items())
+        columns = found.reads.columns_of(self.columns, options)
+        vars(made).update(statistic=self.statistic, columns=columns, options=given, declaration=found)
         return made
 
     @property

@@ -98,10 +98,8 @@ def check_keys(argument: str, given: Mapping[Any, Any], columns: Sequence[str]) 
     """Refuses a mapping by columns that has another name."""
     for name in given:
         if not isinstance(name, str) or name not in columns:
-            must = f"a mapping of the columns {' and '.join(map(repr, columns))} to lists"
-            raise InvalidArgument(
-                argument, must, f"one with {checks.describe(name)}", checks.did_you_mean(name, columns)
-            )
+            must, got = f"a mapping of the columns {' and '.join(map(repr, columns))} to lists", checks.describe(name)
+            raise InvalidArgument(argument, must, f"one with {got}", checks.did_you_mean(name, columns))
 
 
 FLOATS = "The column holds floats, and both are rounded to the same float. Leave one of them out."

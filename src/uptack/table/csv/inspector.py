@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from uptack.errors import InvalidArgument
-from uptack.labels import label, pasted
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import FORMATS, unambiguous
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import FileOptions, local_files, text_layout
+from uptack.table.engine.files import NEAR, FileOptions, ambiguous, hint, local_files, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import without_engine_errors
 
@@ -47,8 +44,6 @@ SAMPLE = 1 << 18
 """Bytes by which that is decided."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
-NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
-"""A hint is given if half of the filled cells are numbers, and one word is 1% of them."""
 
 
 @dataclass(frozen=True)
@@ -100,30 +95,25 @@ def inspect_file(path: str, options: FileOptions) -> Look:
 
 def _inspect(path: str, options: FileOptions) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
-    encoding = options.encoding or _encoding(path, options)
-    types = (stated or _numbered_columns(path, options, encoding)) if options.header is False else rules.GUESS
-    preamble = _preamble(path, options, encoding)
+    encoding = recoding.encoding_name(options.encoding) or _encoding(path, options)
+    lines = _lines(path, encoding)
+    types = (stated or _numbered_columns(lines, options)) if options.header is False else rules.GUESS
+    preamble = _preamble(lines, options)
     stated_file = replace(options, types=types, encoding=encoding, **preamble)
     paths, layout = text_layout(path, stated_file)
-    layout = _with_delimiter(path, layout, stated_file)
-    if options.unnamed is None and options.header is not False and (where := _unnamed_column(path, layout)) is not None:
+    layout = _with_delimiter(path, lines, layout, stated_file)
+    if options.unnamed is None and options.header is not False and (where := _unnamed_column(lines, layout)):
         preamble["unnamed"] = where
         paths, layout = text_layout(path, replace(stated_file, delimiter=layout.delimiter, unnamed=where))
     layout = replace(layout, numbers=_form(paths, layout, options))
-    seen, widths, gaps = (
-        [_ColumnInspector(name, layout.numbers) for name in layout.names],
-        rules.RowWidths(),
-        Counter[str](),
-    )
+    seen, widths = [_ColumnInspector(name, layout.numbers) for name in layout.names], rules.RowWidths()
     for batch in rules.text_batches(paths, layout, widths):
         for column, texts in zip(seen, batch, strict=True):
             column.see(texts)
-    for column in seen:
-        gaps.update(column.gaps)
+    gaps = sum((column.gaps for column in seen), Counter[str]())
+    frequent = sorted(gaps, key=lambda word: (-gaps[word], word))
     own = options.na if isinstance(options.na, Mapping) else {}
-    na = (
-        sorted(gaps, key=lambda word: (-gaps[word], word)) if options.na is None else next(iter(layout.na.values()), ())
-    )
+    na = frequent if options.na is None else next(iter(layout.na.values()), ())
     dialect = {
         "delimiter": layout.delimiter,
         "header": options.header is not False,
@@ -153,13 +143,12 @@ def _encoding(path: str, options: FileOptions) -> str:
     return "latin-1"
 
 
-def _with_delimiter(path: str, layout: rules.Layout, options: FileOptions) -> rules.Layout:
+def _with_delimiter(path: str, lines: list[str], layout: rules.Layout, options: FileOptions) -> rules.Layout:
     """The layout with the delimiter that splits nearly all rows alike, if none is given and the header shows none."""
     if options.delimiter is not None or (options.header is not False and len(layout.names) > 1):
         return layout
-    whole = _lines(path, layout.encoding)
     for sign in BETWEEN:
-        rows = _rows(whole, sign)
+        rows = _rows(lines, sign)
         wanted = len(layout.names) if options.header is False else len(rows[0]) if rows else 0
         if wanted > 1 and sum(len(row) == wanted for row in rows) >= MOST * len(rows):
             try:
@@ -169,11 +158,10 @@ def _with_delimiter(path: str, layout: rules.Layout, options: FileOptions) -> ru
     return layout
 
 
-def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
+def _preamble(lines: list[str], options: FileOptions) -> dict[str, Any]:
     """Options that skip what seems to be above the header: comments, or lines with another number of cells."""
     if options.skip_rows is not None or options.comment is not None or options.header is False:
         return {}
-    lines = _lines(path, encoding)
     if lines and lines[0].startswith("#"):
         body = [line for line in lines if not line.startswith("#")]
         comment = max(len(row) for sign in rules.DELIMITERS for row in (_rows(body[:1], sign) or [[]])) > 1
@@ -191,10 +179,9 @@ def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
     return {}
 
 
-def _unnamed_column(path: str, layout: rules.Layout) -> str | None:
+def _unnamed_column(lines: list[str], layout: rules.Layout) -> str | None:
     """Where rows seem to have a cell that the header has no name for: see `uptack.table.csv.rules.UNNAMED`."""
-    rows = _rows(_lines(path, layout.encoding)[layout.above :], layout.delimiter)
-    columns = len(layout.names)
+    rows, columns = _rows(lines[layout.above :], layout.delimiter), len(layout.names)
     width, often = Counter(map(len, rows)).most_common(1)[0] if rows else (columns, 0)
     if often < MOST * len(rows) or abs(width - columns) != 1:
         return None
@@ -203,11 +190,10 @@ def _unnamed_column(path: str, layout: rules.Layout) -> str | None:
     return "last" if all(row[-1] == "" for row in rows if len(row) == width) else "first"
 
 
-def _numbered_columns(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
+def _numbered_columns(lines: list[str], options: FileOptions) -> dict[str, str]:
     """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
-    whole = _lines(path, encoding)
     for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
-        counts = Counter(len(row) for row in _rows(whole, sign))
+        counts = Counter(len(row) for row in _rows(lines, sign))
         width, rows = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1 and rows >= MOST * counts.total():
             return dict.fromkeys(rules.column_names([""] * width), "text")
@@ -350,58 +336,3 @@ class _ColumnInspector:
         steps = [n * 10**k for k in range(18) for n in (1, 5) if n * 10**k > 1]
         fit = [step for step in steps if self.step and self.step % step == 0]
         return Fraction(max(fit)) if kind == "integer" and fit else None
-
-
-# ------------------------------------------------------------------------------------------------ hints for the curator
-
-
-def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
-    """Hints for the curator: columns of texts that would be numbers, but for a word that may mean a missing value; and
-    columns of dates of which either the day or the month may come first.
-
-    They are from the first rows of a file, and **not private**.
-    """
-    import pyarrow.compute as pc
-
-    def look() -> list[str]:
-        paths, layout = text_layout(path, options)
-        hints = []
-        for name, texts in zip(layout.names, next(rules.text_batches(paths[:1], layout)), strict=True):
-            if name not in columns:
-                continue
-            some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
-            forms = (layout.numbers, *cells.WRITTEN.values())
-            number = reduce(pc.or_, (cells.fits(bare, "number", form) for form in forms))
-            filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
-            words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
-            often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
-            hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
-            if filled:
-                hints.append(ambiguous(name, lambda form, texts=texts: not cells.misfits(texts, form, layout.numbers)))
-        return [one for one in hints if one]
-
-    return without_engine_errors(look) if columns else []
-
-
-def ambiguous(name: str, fit: Callable[[str], bool]) -> str:
-    """The advice to declare which of two formats dates or numbers have, if both fit; else ""."""
-    pair = next((pair for pair in rules.AMBIGUOUS if all(map(fit, pair))), None)
-    if pair is None:
-        return ""
-    first, second = (f"--type {pasted(f'{name}={one}')}" for one in pair)
-    if pair in rules.DATES:
-        ways, what = f"{first} if the day comes first, {second} if the month does", "dates"
-    else:
-        ways, what = f"{first} if a comma separates thousands, {second} if it is the decimal sign", "numbers"
-    return f"{label(name)} may hold {what}. Declare how they are written: {ways}."
-
-
-def hint(name: str, word: str, often: int, filled: int) -> str:
-    """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
-    if often < 2 or often < FREQUENT * filled:
-        return ""
-    option = f"na={{{name!r}: [{word!r}]}} (--na {pasted(f'{name}={word}')})"
-    return (
-        f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
-        f"If they are missing values, add {option}."
-    )

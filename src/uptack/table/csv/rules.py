@@ -115,10 +115,8 @@ def _usual(path: str) -> str:
 def _head(path: str, how: Dialect, layout: Layout) -> Layout:
     """The layout with the header. A header with numbers in it is most likely a row, so the error does not show it."""
     with recoding.open_text(path, layout.encoding) as file:
-        start = without_engine_errors(lambda: bytes(file.read(HEAD))).decode(
-            "utf-8-sig", "ignore"
-        )  # the last character may be cut
-    start, stated, above = _preamble(start, layout)
+        raw = without_engine_errors(lambda: bytes(file.read(HEAD)))
+    start, stated, above = _preamble(raw.decode("utf-8-sig", "ignore"), layout)  # the last character may be cut
     sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _header_delimiter(start))
     found, lines = _first(start, sign)
     must = "a CSV file with a header"
@@ -362,9 +360,8 @@ def unambiguous(kinds: Sequence[str]) -> list[str]:
 def infer_kinds(paths: Sequence[str], layout: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so the result is not private before it is used."""
     guesses, widths = Guesses(layout, dict.fromkeys(layout.names, GUESS)), RowWidths()
-    without_engine_errors(
-        lambda: deque(ahead(guesses.read, cell_batches(paths, layout, widths, label="inferring types")), maxlen=0)
-    )
+    batches = cell_batches(paths, layout, widths, label="inferring types")
+    without_engine_errors(lambda: deque(ahead(guesses.read, batches), maxlen=0))
     widths.check(layout)
     return guesses.kinds()
 

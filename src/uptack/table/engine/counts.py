@@ -277,9 +277,8 @@ def cells_per_person(table: EngineTable, columns: Sequence[Column], place: Place
         return in_memory(left, columns).cells_per_person(columns, place)
     theirs = _theirs(left, [column.name for column in columns])
     each = theirs.group_by(list(left.ids)).aggregate(k=theirs.count())
-    found = {
-        int(row["k"]): int(row["n"]) for row in connection.result_rows(each.group_by("k").aggregate(n=each.count()))
-    }
+    lines = connection.result_rows(each.group_by("k").aggregate(n=each.count()))
+    found = {int(line["k"]): int(line["n"]) for line in lines}
     people = np.zeros(max(found, default=0) + 1, np.int64)
     people[list(found)] = list(found.values())
     return people

@@ -263,9 +263,8 @@ class Sums(NamedTuple):
 def people_sums(people: Any, unit: PrivacyUnit) -> Sums:
     """The sums of people with so many rows, m."""
     theirs = people.mutate(w=row_weight(people.m, unit))
-    (line,) = connection.result_rows(
-        theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **unit_sums(theirs.w * theirs.m))
-    )
+    sums = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **unit_sums(theirs.w * theirs.m))
+    (line,) = connection.result_rows(sums)
     return Sums(int(line["people"]), int(line["rows"] or 0), unit_total(line))
 
 

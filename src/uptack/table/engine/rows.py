@@ -310,20 +310,15 @@ class EngineRows:
         The place of a row may differ from scan to scan, so with one scan per part a row could come to two parts.
         """
         if self.ids:
-            rows, many, read = (
-                self._rows_with_places(of),
-                self._sums.rows,
-                functools.partial(_with_slots_of_people, self._layout, slots),
-            )
+            rows, many = self._rows_with_places(of), self._sums.rows
+            read = functools.partial(_with_slots_of_people, self._layout, slots)
         else:
             rows, many = self.all.select(*self.names), slots.size
             read = functools.partial(_with_slots, self._layout, slots, of)
         with private_folders.temporary() as folder:
             paths = [folder / str(part) for part in range(parts)]
-            if (
-                connection.fold_batches(rows, lambda batches: _write_parts(read(batches), size, paths), in_turn=True)
-                != many
-            ):
+            found = connection.fold_batches(rows, lambda some: _write_parts(read(some), size, paths), in_turn=True)
+            if found != many:
                 raise UptackError(snapshots.CHANGED)
             for path in paths:
                 lines = np.fromfile(path).reshape(-1, self.width + 1)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -363,9 +363,8 @@ class EngineTable(Table):
             return cached.columns([column])[0].finite()
         rows = self.table.select(v=steps_as_expression(column.steps, self._raw(column)))
         tests = [missing(rows.v), infinite(rows.v)]
-        return not any(
-            snapshots.once(self._con, ("finite", rows.op()), lambda: connection.count_conditions(rows, tests))
-        )
+        count = partial(connection.count_conditions, rows, tests)
+        return not any(snapshots.once(self._con, ("finite", rows.op()), count))
 
     counts, cells, common = engine_counts.counts, engine_counts.cells, engine_counts.common
     field_sums, cells_per_person = engine_counts.field_sums, engine_counts.cells_per_person
@@ -376,10 +375,8 @@ def steps_as_expression(steps: Steps, v: Any) -> Any:
     """What steps make of an expression, row by row."""
     for step in steps:
         if isinstance(step, Clipped):
-            low, high = float_literal(0.0), float_literal(1.0)
-            v = connection.ibis().cases(
-                (missing(v), connection.ibis().null().cast("float64")), (v > high, high), (v < low, low), else_=v
-            )
+            low, high, nothing = float_literal(0.0), float_literal(1.0), connection.ibis().null().cast("float64")
+            v = connection.ibis().cases((missing(v), nothing), (v > high, high), (v < low, low), else_=v)
         else:
             v = (v - float_literal(step.centre)).abs()
     return v

@@ -189,9 +189,8 @@ class MemoryTable(Table):
         gone = [one for one in lost if one is not None]
         out = np.logical_or.reduce(gone) if gone else None
         kept = None if out is None or not out.any() else np.flatnonzero(~out)
-        values = [
-            _ready(c.missing if infinite is None else "drop", one, kept) for c, one in zip(columns, read, strict=True)
-        ]
+        ways = [column.missing if infinite is None else "drop" for column in columns]
+        values = [_ready(way, one, kept) for way, one in zip(ways, read, strict=True)]
         codes = self.codes if kept is None or self.codes is None else self.codes[kept]
         own = columns[0].own
         if own is None:
@@ -199,10 +198,8 @@ class MemoryTable(Table):
         assert codes is not None
         order = None if own.order is None else self.field(own.order).places()[0]
         order = order if order is None or kept is None else order[kept]
-        made = [
-            apply_steps(column.after, person_numbers(v, codes, self.people, own.how, order))
-            for column, v in zip(columns, values, strict=True)
-        ]
+        made = [person_numbers(one, codes, self.people, own.how, order) for one in values]
+        made = [apply_steps(column.after, one) for column, one in zip(columns, made, strict=True)]
         there = np.flatnonzero(np.bincount(codes, minlength=self.people))
         everybody = there.size == self.people
         return MemoryRows(made, PrivacyUnit(self.unit.ids), self.people, None, None if everybody else there)
@@ -258,9 +255,8 @@ class MemoryTable(Table):
 
     def _units(self, cells: Integers, size: int) -> Integers:
         codes = self.codes if self.codes is None or self.row_mask is None else self.codes[self.present]
-        return counts.units(
-            cells if self.row_mask is None else cells[self.present], size, self.unit, codes, self.people
-        )
+        cells = cells if self.row_mask is None else cells[self.present]
+        return counts.units(cells, size, self.unit, codes, self.people)
 
     def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
         field = self.fields[column.expr.name]
@@ -311,9 +307,8 @@ class MemoryTable(Table):
 
 def without_rows(table: Table) -> MemoryTable:
     """A part of a table that has no rows, with the same columns. Looks at no row."""
-    fields = {
-        name: no_rows(kind, table.forms.get(name), name in table.categorical) for name, kind in table.kinds.items()
-    }
+    forms, categorical = table.forms, table.categorical
+    fields = {name: no_rows(kind, forms.get(name), name in categorical) for name, kind in table.kinds.items()}
     return MemoryTable(fields, table.unit, np.zeros(0, np.int64) if table.unit.ids else None, 0, is_part=True)
 
 

@@ -330,9 +330,7 @@ def _of_sparse(array: Any, dtype: Any) -> Field:
     """
     width, size = dtype.subtype, len(array)
     declared = of_numpy(np.zeros(0, width))
-    filled = (
-        canonical(dtype.fill_value) is not None
-    )  # where its type can't hold it, rows that are not stored are missing
+    filled = canonical(dtype.fill_value) is not None  # where its type can't hold it, rows not stored are missing
     filled = filled and (width.kind == "O" or bool(np.full(1, dtype.fill_value, width)[0] == dtype.fill_value))
 
     def read() -> tuple[Array, Mask | None]:

@@ -185,9 +185,13 @@ class MemoryTable(Table):
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> MemoryRows:
         """Hidden rows, missing values, numbers per person, weights: in this order."""
         read = [self._values(column) for column in columns]
-        lost = [self._left_out(column.missing, one, infinite) for column, one in zip(columns, read, strict=True)]
-        gone = [one for one in lost if one is not None]
-        out = np.logical_or.reduce(gone) if gone else None
+        lost = list[Mask]()
+        for column, (numbers, gone, bounded) in zip(columns, read, strict=True):
+            if infinite == "drop" and not bounded:
+                gone = ~np.isfinite(numbers) if gone is None else gone | ~np.isfinite(numbers)
+            if gone is not None and (infinite is not None or column.missing == "drop"):
+                lost.append(gone)
+        out = np.logical_or.reduce(lost) if lost else None
         kept = None if out is None or not out.any() else np.flatnonzero(~out)
         ways = [column.missing if infinite is None else "drop" for column in columns]
         values = [_ready(way, one, kept) for way, one in zip(ways, read, strict=True)]
@@ -225,15 +229,6 @@ class MemoryTable(Table):
         if column.steps:
             values, bounded = apply_steps(column.steps, values), False
         return values, gone, bounded
-
-    @staticmethod
-    def _left_out(missing: Missing, read: Values, infinite: Infinite | None) -> Mask | None:
-        """The rows that are left out."""
-        values, gone, bounded = read
-        if infinite == "drop" and not bounded:
-            beyond = ~np.isfinite(values)
-            return beyond if gone is None else gone | beyond
-        return gone if infinite is not None or missing == "drop" else None
 
     def counts(self, columns: Sequence[Column]) -> Counts:
         distinct = [self._distinct(column) for column in columns]

@@ -43,7 +43,7 @@ def _hint(name: str) -> str:
     """A suggestion for a misspelled name; "" if no name is similar, and for modules, which Python imports itself."""
     if _is_hidden(name):
         return ""
-    words = importlib.import_module("uptack.registry.other_words").OTHER_WORDS
+    words = importlib.import_module("uptack.registry.names").OTHER_WORDS
     if name in words:
         return f" {words[name]}"
     public = {*__all__, *(function for room in _OPEN_ROOMS for function in _declared_in(room))}

@@ -17,7 +17,7 @@ from uptack.report.budget import divide
 from uptack.table import schema
 from uptack.table.opening import open_table
 from uptack.table.protocol import Category, RowDesign
-from uptack.table.values.field import CodedField
+from uptack.table.values.entrance import CodedField
 
 ROWS = 600
 

@@ -17,7 +17,7 @@ from uptack.errors import Incomparable
 from uptack.registry import declared
 from uptack.registry.options import options_of
 from uptack.table.ids import NOBODY, owners
-from uptack.table.memory import order
+from uptack.table.memory import rows as memory_rows
 from uptack.table.reads import WIDE
 
 N = 3000
@@ -371,8 +371,8 @@ def test_selection_finds_what_sorting_finds(monkeypatch):
         ):
             whole = data.order([(-50, 40_000)])
             with monkeypatch.context() as patch:
-                patch.setattr(order.ArrayScans, "small", 0)
-                patch.setattr(order.ArrayScans, "fetched", n)
+                patch.setattr(memory_rows.ArrayScans, "small", 0)
+                patch.setattr(memory_rows.ArrayScans, "fetched", n)
                 some = data.order(windows)
                 for a, b in windows:
                     ranks = np.arange(a, b + 1)

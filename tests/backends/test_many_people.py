@@ -20,8 +20,8 @@ from uptack.reach import interquantile_range
 from uptack.reach.interquantile_range import PeopleRange
 from uptack.statistics import frames
 from uptack.table import search, unit
-from uptack.table.engine.order import QueryScans
-from uptack.table.memory import order
+from uptack.table.engine.rows import QueryScans
+from uptack.table.memory import rows as memory_rows
 from uptack.table.memory.table import MemoryTable
 from uptack.table.opening import open_table
 from uptack.table.protocol import Columns
@@ -80,7 +80,7 @@ def test_units_beyond_64_bits(panel, monkeypatch):
     kept = panel(rows())
     monkeypatch.setattr(search, "SMALL", 30)
     monkeypatch.setattr(search, "FETCHED", 40)
-    monkeypatch.setattr(order.ArrayScans, "small", 30)
+    monkeypatch.setattr(memory_rows.ArrayScans, "small", 30)
     plain = answers(kept, U)
     give_many(monkeypatch)
     assert answers(kept, MANY) == plain
@@ -172,7 +172,7 @@ def in_memory(one):
 
 def test_units_beyond_64_bits_in_memory(monkeypatch):
     """They went round: of 1.7 billion people, whose rows take some 80 GB."""
-    monkeypatch.setattr(order.ArrayScans, "small", 30)
+    monkeypatch.setattr(memory_rows.ArrayScans, "small", 30)
     plain = in_memory(U)
     give_many(monkeypatch)
     assert in_memory(MANY) == plain

@@ -13,8 +13,7 @@ from uptack.table import snapshots
 from uptack.table.engine import table as engine_table
 from uptack.table.engine.rows import EngineRows
 from uptack.table.engine.table import EngineTable
-from uptack.table.memory.order import Selection, order_of
-from uptack.table.memory.rows import MemoryRows
+from uptack.table.memory.rows import MemoryRows, Selection, order_of
 from uptack.table.opening import open_table
 from uptack.table.unit import ROW
 
@@ -98,8 +97,8 @@ def test_what_is_held_is_bounded_by_the_number_of_rows(tmp_path, asked, monkeypa
         found = [session.source.column(name).rows for name in (*names, "c3", "c2", "c0")]
         assert len(asked) == 1 + 5  # c3 and c2 are still there, c0 is not
         assert len(snapshots.state(session.source._con).columns) == 2
-    assert found[3].held[0] is found[4].held[0]
-    assert found[0].held[0] is not found[6].held[0]
+    assert found[3] is found[4]
+    assert found[0] is not found[6]
 
 
 def test_groups_of_a_large_table_stay_with_the_engine(tmp_path, monkeypatch):

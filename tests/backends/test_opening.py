@@ -13,7 +13,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.table import search
 from uptack.table.engine import table as engine_table
 from uptack.table.engine.files import guess_types
-from uptack.table.engine.order import QueryScans
+from uptack.table.engine.rows import QueryScans
 from uptack.table.opening import open_table
 
 

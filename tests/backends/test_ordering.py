@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from uptack.errors import UptackError
 from uptack.table import search
 from uptack.table.exact_sum import exact_sum
-from uptack.table.memory.order import order_of
+from uptack.table.memory.rows import order_of
 from uptack.table.search import PivotCounts, Size, WeightedRows, orders, sum_of_ranks
 from uptack.table.unit import ROW, PrivacyUnit, U
 

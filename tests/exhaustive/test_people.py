@@ -29,7 +29,7 @@ from uptack.statistics.frames import ColumnFrame
 from uptack.statistics.means import std, variance
 from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.table.ids import Owners
-from uptack.table.memory.order import weighted_order
+from uptack.table.memory.rows import weighted_order
 from uptack.table.memory.table import MemoryTable
 from uptack.table.protocol import Column
 from uptack.table.reads import as_column

@@ -9,7 +9,7 @@ import pytest
 import uptack as ut
 from tests.exhaustive.people import persons
 from uptack.ranks.rank_data import complete_rows, samples
-from uptack.table.protocol import HOWS
+from uptack.registry.options import HOWS
 from uptack.table.reads import LABELLED, ORDER, PAIR, side_by_side
 
 ROWS = ((0.0, 1), (1.0, 0), (3.0, 1), (np.nan, 1), (2.0, None))

@@ -11,7 +11,7 @@ import uptack as ut
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.l_statistics import quartiles, trimmed_mean, winsorized_mean
 from uptack.table.exact_sum import as_float, as_floats, as_integer, as_integers, exact_sum
-from uptack.table.memory.order import order_of
+from uptack.table.memory.rows import order_of
 from uptack.table.unit import ROW
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -12,11 +12,12 @@ import pyarrow as pa
 import pytest
 
 from uptack.errors import UptackError
+from uptack.registry.options import HOWS
 from uptack.table.conditions import conditions
 from uptack.table.memory.counts import sum_units
-from uptack.table.protocol import HOWS, Category, Column, Columns, RowDesign, Table
+from uptack.table.protocol import Category, Column, Columns, RowDesign, Table
 from uptack.table.unit import PrivacyUnit
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field
 
 NUMBERS = ("x", "i", "y", "t", "b")
 MISSING = ("keep", "drop", 7.0)

@@ -214,20 +214,17 @@ def test_bytes_tell_what_cells_do():
 
     import pyarrow as pa
 
-    told = [0, 0]
+    told = 0
     for some in itertools.product(CELLS, repeat=3):
         for column in (pa.array(some, pa.string()), pa.array(["x", *some, "-"], pa.string()).slice(1, 3)):
-            whole, there = cells.at_once(column, "integer"), cells.without_empty(column, cells.LOST)
+            assert cells.cell_texts(column).to_pylist() == [None if cell in ("", "\uffff") else cell for cell in some]
+            whole = cells.at_once(column, "integer")
             if whole is not None:
                 assert whole.to_pylist() == [cell if cell is None else int(cell) for cell in some]
                 assert whole.type == pa.int64()
                 assert {*some} <= {"0", "-7", "007", "-0", None}
-            if there is not None:
-                there.validate(full=True)
-                assert there.to_pylist() == [cell or None for cell in some]
-            told = [told[0] + (whole is not None), told[1] + (there is not None)]
-            assert (there is None) <= (None in some or "\uffff" in some or set(some) == {""})
-    assert told == [2 * (5**3 - 1), 2 * (15**3 - 1)]
+            told += whole is not None
+    assert told == 2 * (5**3 - 1)
 
 
 def test_bytes_tell_numbers_as_their_pattern_does():

@@ -460,7 +460,7 @@ def test_words_of_other_libraries_lead_to_ours():
 
 def test_other_words_are_not_ours():
     from uptack.registry import declared
-    from uptack.registry.other_words import OTHER_WORDS
+    from uptack.registry.names import OTHER_WORDS
 
     assert not set(OTHER_WORDS) & {*declared(), *ut.__all__, *dir(ut.open({"age": np.arange(3)}))}
 

@@ -256,9 +256,8 @@ def _say_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> No
     kinds = session.inferred
     if not kinds:
         return
-    hints = files.near_misses(
-        data, files.FileOptions(types=GUESS, **dialect_options(own)), [n for n in kinds if kinds[n] == "text"]
-    )
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    hints = files.near_misses(data, files.FileOptions(types=GUESS, **dialect_options(own)), texts)
     ways = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
     listed = f"pass them with each command: {ways}" if len(kinds) <= LISTED else "see them with `uptack describe TABLE`"
     say(

@@ -60,9 +60,8 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
     kind = _Choice(option.choices) if option.form == "choice" else TYPES[option.form]
-    usual: dict[str, Any] = (
-        {} if several or option.required or option.default is None else {"default": str(option.default)}
-    )
+    none = several or option.required or option.default is None
+    usual: dict[str, Any] = {} if none else {"default": str(option.default)}
     short = ("-e",) if option.name == "epsilon" else ()
     return click.option(
         flag, *short, option.name, type=kind, multiple=several, required=option.required, help=option.shown_help,

@@ -39,6 +39,7 @@ from uptack.table.engine import files
 from uptack.table.ids import MANY, SOUNDS, Repeats, repeats
 from uptack.table.names import column_name
 from uptack.table.schema import ColumnSchema, Schema
+from uptack.table.values.times import TYPES
 
 WARNING = "FOR THE CURATOR ONLY: exact numbers from the rows. They are not private. Do not share them."
 
@@ -133,9 +134,8 @@ def save_schema(path: str, schema: Schema) -> None:
         file.write(schemas.schema_text(schema, Path(path).name))
     ids = " and ".join(map(label, schema.person))
     people = f" Rows with the same {ids} belong to one person." if ids else ""
-    say(
-        f"uptack: saved {place}.{people} It is public from now on. Correct what is wrong or reveals too much.", err=True
-    )
+    advice = "It is public from now on. Correct what is wrong or reveals too much."
+    say(f"uptack: saved {place}.{people} {advice}", err=True)
 
 
 def look_lines(seen: Look | None) -> list[str]:
@@ -312,7 +312,7 @@ class _Questions:
 
         def kind_of(text: str) -> str:
             if not cells.is_kind(text):
-                raise InvalidArgument("kind", f"one of {', '.join((*cells.TYPES, *cells.EXAMPLES))}", repr(text))
+                raise InvalidArgument("kind", f"one of {', '.join((*TYPES, *cells.EXAMPLES))}", repr(text))
             return text
 
         def step_of(text: str) -> Fraction | None:
@@ -328,7 +328,7 @@ class _Questions:
             return schema
         columns = dict(schema.columns)
         for name, column in columns.items():
-            kind = self._until(f"{label(name)} ({', '.join(cells.TYPES)})", column.kind or "text", kind_of)
+            kind = self._until(f"{label(name)} ({', '.join(TYPES)})", column.kind or "text", kind_of)
             numeric = kind in ("integer", "number")
             usual = "" if column.granularity is None else f"{float(column.granularity):g}"
             step = self._until("  values are multiples of (empty: unknown)", usual, step_of) if numeric else None
@@ -339,14 +339,11 @@ class _Questions:
         """Whose rows they are: people or the rows themselves."""
 
         def ids(text: str) -> tuple[str, ...]:
-            return tuple(
-                column_name(one.strip(), dict.fromkeys(schema.columns, "other")) for one in text.split(",") if one
-            )
+            names = () if text == "none" else text.split(",")
+            return tuple(column_name(one.strip(), dict.fromkeys(schema.columns, "other")) for one in names if one)
 
         question = "Column with the id of each row's person (several: separated by commas; none: rows are protected)"
-        person = self._until(
-            question, ",".join(schema.person) or "none", lambda text: () if text == "none" else ids(text)
-        )
+        person = self._until(question, ",".join(schema.person) or "none", ids)
         noun = self.word("What is one row called?", schema.noun or "row")
         public = self.sure(f"Is the number of {'people' if person else 'rows'} public?")
         return replace(schema, person=person, noun=noun, adjacency="substitute" if public else "add-remove")

@@ -17,8 +17,7 @@ from uptack.labels import pasted
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import check_kind, distinct
 from uptack.table.protocol import Column
-from uptack.table.values.entrance import HELD, column_field
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import HELD, Field, column_field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import CALENDAR, DAY, Form, label, tick_edges
 

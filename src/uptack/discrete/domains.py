@@ -16,8 +16,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import check_keys, check_kind, distinct
-from uptack.table.values.entrance import field
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field, field
 from uptack.table.values.kinds import NUMERIC, Kind, canonical
 
 LARGEST_DOMAIN = 1 << 62

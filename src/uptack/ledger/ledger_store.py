@@ -64,56 +64,39 @@ heads = sa.Table(
 )
 
 
-def _refuse(table: str, when: str, condition: str = "1") -> str:
-    """An SQLite trigger that refuses what is done to a row."""
-    name = f"{table}_{when.lower()}"
-    return (
-        f"CREATE TRIGGER {name} BEFORE {when} ON {table} WHEN {condition} "
-        f"BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
-    )
-
-
-# A replaced row fires no DELETE trigger in SQLite, so INSERT is watched as well.
+_MOVED = "NEW.dataset <> OLD.dataset OR NEW.number <> OLD.number + 1"
 _OCCUPIED = "EXISTS (SELECT 1 FROM {0} WHERE {0}.dataset = NEW.dataset{1})"
-_LITE = {
-    entries: [
-        _refuse("uptack_entries", "UPDATE"),
-        _refuse("uptack_entries", "DELETE"),
-        _refuse("uptack_entries", "INSERT", _OCCUPIED.format("uptack_entries", " AND number = NEW.number")),
-    ],
-    heads: [
-        _refuse("uptack_heads", "UPDATE", "NEW.dataset <> OLD.dataset OR NEW.number <> OLD.number + 1"),
-        _refuse("uptack_heads", "DELETE"),
-        _refuse("uptack_heads", "INSERT", _OCCUPIED.format("uptack_heads", "")),
-    ],
-}
+_REFUSED = (
+    (entries, "UPDATE", "1 = 1"),
+    (entries, "DELETE", "1 = 1"),
+    (heads, "UPDATE", _MOVED),
+    (heads, "DELETE", "1 = 1"),
+)
+"""What may not be done to a row, if a condition holds: a ledger is append-only."""
+_REFUSED_IN_SQLITE = (
+    *_REFUSED,
+    (entries, "INSERT", _OCCUPIED.format(entries.name, " AND number = NEW.number")),
+    (heads, "INSERT", _OCCUPIED.format(heads.name, "")),
+)
+"""A replaced row fires no DELETE trigger in SQLite, so INSERT is watched as well."""
 
+_SQLITE = "CREATE TRIGGER {0}_{2} BEFORE {1} ON {0} WHEN {3} BEGIN SELECT RAISE(ABORT, 'a ledger is append-only'); END"
 _FUNCTION = """CREATE OR REPLACE FUNCTION uptack_append_only() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'a ledger is append-only'; END $$"""
-_TRIGGER = "CREATE TRIGGER {0}_{1} BEFORE {2} ON {0} FOR EACH {3} EXECUTE FUNCTION uptack_append_only()"
-_POSTGRES = {
-    entries: [
-        _FUNCTION,
-        _TRIGGER.format("uptack_entries", "rows", "UPDATE OR DELETE", "ROW"),
-        _TRIGGER.format("uptack_entries", "truncate", "TRUNCATE", "STATEMENT"),
-    ],
-    heads: [
-        _FUNCTION,
-        _TRIGGER.format("uptack_heads", "delete", "DELETE", "ROW"),
-        _TRIGGER.format("uptack_heads", "truncate", "TRUNCATE", "STATEMENT"),
-        _TRIGGER.format(
-            "uptack_heads",
-            "update",
-            "UPDATE",
-            "ROW WHEN (NEW.dataset <> OLD.dataset OR NEW.number <> OLD.number + 1)",
-        ),
-    ],
-}
+_POSTGRES = "CREATE TRIGGER {0}_{2} BEFORE {1} ON {0} FOR EACH ROW WHEN ({3}) EXECUTE FUNCTION uptack_append_only()"
+_TRUNCATE = "CREATE TRIGGER {0}_truncate BEFORE TRUNCATE ON {0} EXECUTE FUNCTION uptack_append_only()"
 
-for _dialect, _triggers in (("sqlite", _LITE), ("postgresql", _POSTGRES)):
-    for _table, _statements in _triggers.items():
-        for _statement in _statements:
-            sa.event.listen(_table, "after_create", sa.DDL(_statement).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+
+def _after_create(table: sa.Table, dialect: str, statement: str) -> None:
+    sa.event.listen(table, "after_create", sa.DDL(statement).execute_if(dialect=dialect))  # type: ignore[no-untyped-call]
+
+
+for _table in (entries, heads):
+    _after_create(_table, "postgresql", _FUNCTION)
+    _after_create(_table, "postgresql", _TRUNCATE.format(_table.name))
+for _dialect, _trigger, _rules in (("sqlite", _SQLITE, _REFUSED_IN_SQLITE), ("postgresql", _POSTGRES, _REFUSED)):
+    for _table, _when, _condition in _rules:
+        _after_create(_table, _dialect, _trigger.format(_table.name, _when, _when.lower(), _condition))
 
 
 MOUNTS = Path("/proc/self/mountinfo")

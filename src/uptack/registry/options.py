@@ -108,7 +108,7 @@ PEOPLE = ("person", "per_person", "weights", "at_most", "order")
 """Options about people: see `enter_people`."""
 
 HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
-"""How the rows of a person become one number: see `uptack.table.protocol.HOWS`."""
+"""How the rows of a person become one number: see `uptack.table.protocol.PerPerson`."""
 
 SHARES = ("mean", "any", "last")
 """The same for truth values: their share, whether any is true, and the last one."""
@@ -412,10 +412,9 @@ def _check_proved(declaration: Declaration, wanted: _PeopleOptions) -> None:
     for option in ("per_person", "weights", "at_most", "order"):
         value = getattr(wanted, option)
         if value is not None and option not in has and not (option == "weights" and value == usual):
+            must = f"left out: {declaration.name} has no such option"
             fix = f"Its options about people are {', '.join(has)}."
-            raise InvalidArgument(
-                option, f"left out: {declaration.name} has no such option", checks.outline(value), fix
-            )
+            raise InvalidArgument(option, must, checks.outline(value), fix)
 
 
 def _check_shaped(declaration: Declaration, data: Mapping[str, Any]) -> None:

@@ -213,9 +213,8 @@ def _parts(
         for name in names
     ]
     if all(part.skip_reason for part in parts):
-        raise InvalidArgument(
-            "columns", "at least one that can be reported", "none", "See uptack.open(...).describe()."
-        )
+        fix = "See uptack.open(...).describe()."
+        raise InvalidArgument("columns", "at least one that can be reported", "none", fix)
     return parts
 
 
@@ -305,9 +304,9 @@ class FigureAdvice:
         if times >= 1000:  # a thousand times the ε is no advice
             return self._words(reply, math.inf)
         factor = Fraction(math.ceil(100 * times), 100)
-        return self._words(
-            reply, self._totals.get(factor) or self._totals.setdefault(factor, _total(self.division, factor))
-        )
+        if factor not in self._totals:
+            self._totals[factor] = _total(self.division, factor)
+        return self._words(reply, self._totals[factor])
 
     def of_section(self, reply: NoReply, request: Request) -> str:
         """The same for a request of a section: its ε grows in proportion to that of the whole report."""

@@ -34,6 +34,7 @@ from uptack.report.column import (
 from uptack.report.text import TextStyle, sentence
 from uptack.session import Request
 from uptack.statistics.proportions import ProportionInterval
+from uptack.table.csv.time_cells import MONTHS
 
 
 def counts_request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
@@ -120,9 +121,8 @@ def details(column: ColumnProfile, style: TextStyle, unit: str) -> list[str]:
     lines = [share_line(one) for one in column.figures[1:]]
     sentences = [f"{size}."] if size else []
     sentences += [f"{line.label[:1].upper()}{line.label[1:]}: {line.value} ({line.interval})." for line in lines]
-    table = counts_table(
-        "category", [style.name(bar.name) for bar in categories], categories, column.counts.note, style, unit
-    )
+    names = [style.name(bar.name) for bar in categories]
+    table = counts_table("category", names, categories, column.counts.note, style, unit)
     return [*([" ".join(sentences), ""] if sentences else []), *table]
 
 
@@ -269,8 +269,6 @@ def remainder(categories: list[Bar], part: Part) -> str:
     return "" if left <= noise else f"The remaining {left:.{digits}f}% have a value that is not listed, or none."
 
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-          "december")  # fmt: skip
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 

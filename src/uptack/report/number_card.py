@@ -340,9 +340,8 @@ def overview(column: ColumnProfile) -> dict[str, str]:
 
 def _span(column: ColumnProfile, labels: tuple[str, ...]) -> str:
     """One figure, or from one to another; nothing where they were not asked for."""
-    texts = [
-        _line(figure, column.scale, column.width).value or "⊥" for figure in column.figures if figure.label in labels
-    ]
+    figures = (figure for figure in column.figures if figure.label in labels)
+    texts = [_line(figure, column.scale, column.width).value or "⊥" for figure in figures]
     return texts[0] if texts and (len(texts) == 1 or "⊥" in texts) else " to ".join(texts)
 
 

@@ -56,7 +56,7 @@ def _densities(profile: Profile) -> Iterator[Row]:
 
 def _costs(profile: Profile) -> Iterator[Row]:
     for charge in charges(profile):
-        own = {"column": charge.column, "figure": charge.label, "how": charge.how}
+        own = {"column": charge.columns[0], "figure": charge.figure, "how": charge.how}
         yield {**own, "epsilon": charge.cost.epsilon, "delta": charge.cost.delta}
 
 
@@ -170,9 +170,8 @@ class Output:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() not in FORMATS:
-            raise InvalidArgument(
-                "output", "a file that ends in .html, .json, .md or .zip", repr(_shortened(str(path)))
-            )
+            must = "a file that ends in .html, .json, .md or .zip"
+            raise InvalidArgument("output", must, repr(_shortened(str(path))))
         self._target = _target_file(self.path)
         try:
             self._handle, name = tempfile.mkstemp(dir=self._target.parent, prefix=".uptack-")

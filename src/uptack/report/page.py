@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
@@ -16,7 +16,7 @@ from uptack.labels import label, lines
 from uptack.privacy.guarantee import promise, short
 from uptack.report.column import FIGURE_NAMES
 from uptack.report.pictures import powers
-from uptack.report.section import SectionAnswer, SectionTable, registered_sections
+from uptack.report.section import SectionAnswer, registered_sections
 from uptack.report.text import bill_lines, charges, masthead, sentence, summary, unanswered_columns
 
 if TYPE_CHECKING:
@@ -46,26 +46,19 @@ def template(text: str) -> jinja2.Template:
     return environment.from_string(text)
 
 
-class SectionView(NamedTuple):
-    """What the page shows of a section that was asked for."""
-
-    name: str
-    label: str
-    title: str
-    subject: str | None
-    replied: bool
-    note: str
-    cells: SectionTable | None
-    view: Any
-
-    @staticmethod
-    def of(answer: SectionAnswer, profile: Profile) -> SectionView:
-        """The answer of a section, and what its part of the template draws."""
-        section, replied = answer.section, answer.replied
-        cells = section.table(answer, label) if replied else None
-        view = section.view(answer, profile) if replied else None
-        texts = section.name, section.label, answer.title(), answer.subject
-        return SectionView(*texts, replied, answer.note, cells, view)
+def shown_section(answer: SectionAnswer, profile: Profile) -> dict[str, Any]:
+    """What the page shows of a section that was asked for, and what its part of the template draws."""
+    section, replied = answer.section, answer.replied
+    return {
+        "name": section.name,
+        "label": section.label,
+        "title": answer.title(),
+        "subject": answer.subject,
+        "replied": replied,
+        "note": answer.note,
+        "cells": section.table(answer, label) if replied else None,
+        "view": section.view(answer, profile) if replied else None,
+    }
 
 
 def brief(name: str) -> str:
@@ -94,7 +87,7 @@ def to_html(profile: Profile) -> str:
         ones=any(line.label == "share of 1" for one in cards for line in one.figures),
         shapes={name for name in ("curve", "box", "column") if any(f'class="{name}"' in p for p in pictures)},
         silent=unanswered_columns(profile).items(),
-        sections=[None if answer is None else SectionView.of(answer, profile) for answer in answers],
+        sections=[None if answer is None else shown_section(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),
         masthead=masthead(profile),

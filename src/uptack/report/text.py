@@ -107,9 +107,9 @@ def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:
 
 def _bill(profile: Profile, style: TextStyle) -> list[str]:
     table = [
-        [FIGURE_NAMES.get(line.charge.label, line.charge.label), line.names(style.name), line.charge.how,
-         *map(short, (line.charge.cost.epsilon, line.charge.cost.delta))]
-        for line in bill_lines(profile)
+        [FIGURE_NAMES.get(one.figure, one.figure), one.names(style.name), one.how,
+         *map(short, (one.cost.epsilon, one.cost.delta))]
+        for one in bill_lines(profile)
     ]  # fmt: skip
     lines = markdown_table(["figure", "of", "how", "ε each", "δ each"], table, left=3)
     return ["## What each figure cost", "", *lines, "", sentence(profile.spent.explain().partition(": ")[2]), ""]
@@ -119,19 +119,12 @@ def _bill(profile: Profile, style: TextStyle) -> list[str]:
 
 
 class Charge(NamedTuple):
-    """What one figure cost."""
-
-    column: str
-    label: str
-    how: str
-    cost: Privacy
-
-
-class BillLine(NamedTuple):
-    """Figures of several columns that were asked alike, and what each cost."""
+    """What a figure cost; of several columns that were asked alike what each of them did."""
 
     columns: tuple[str, ...]
-    charge: Charge
+    figure: str
+    how: str
+    cost: Privacy
 
     def names(self, name_text: NameText = label) -> str:
         """The columns by their names, or how many they are, if more than six."""
@@ -145,15 +138,16 @@ def charges(profile: Profile) -> list[Charge]:
     for answer in profile.sections.values():
         names = map(answer.section.about, answer.requests)
         figures += zip(names, answer.figures, strict=True)
-    return [Charge(name, f.label, f.how, f.cost) for name, f in figures if f.cost is not None]
+    return [Charge((name,), f.label, f.how, f.cost) for name, f in figures if f.cost is not None]
 
 
-def bill_lines(profile: Profile) -> list[BillLine]:
+def bill_lines(profile: Profile) -> list[Charge]:
     """The same with columns that were asked alike in one line."""
-    alike: dict[tuple[str, str, Privacy], list[Charge]] = {}
-    for charge in charges(profile):
-        alike.setdefault((charge.label, charge.how, charge.cost), []).append(charge)
-    return [BillLine(tuple(one.column for one in same), same[0]) for same in alike.values()]
+    alike: dict[tuple[str, str, Privacy], tuple[str, ...]] = {}
+    for one in charges(profile):
+        asked = one.figure, one.how, one.cost
+        alike[asked] = (*alike.get(asked, ()), *one.columns)
+    return [Charge(columns, *asked) for asked, columns in alike.items()]
 
 
 # ---------------------------------------------------------------------------------------------------------------- words

@@ -31,7 +31,7 @@ from uptack.table.engine import connection
 from uptack.table.engine.files import FileOptions, is_text, schema_of, text_layout
 from uptack.table.engine.table import EngineTable
 from uptack.table.names import id_names
-from uptack.table.opening import open_table
+from uptack.table.opening import open_with
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state
@@ -214,6 +214,13 @@ def open(
     Privacy(epsilon=0.5)
     """
     schema = schema_of(data) or Schema()
+    if types is None and is_text(data) and not schema.columns and header is not False:
+        types = GUESS
+    stated = FileOptions(
+        table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
+        thousands=thousands, na=na, skip_rows=skip_rows, comment=comment, unnamed=unnamed,
+    )  # fmt: skip
+    options = schema.filled(stated)
     usual = ADD_REMOVE if schema.adjacency == "add-remove" else SUBSTITUTE
     relation = check_adjacency(usual if adjacency is None else adjacency, rows_per_person)
     relation = person_adjacency(relation, person if person is not None or relation.person else schema.person or None)
@@ -221,19 +228,11 @@ def open(
     if book is not None:
         check_ledger(book, relation)
     missing_value(missing)  # refuses a wrong one
-    if types is None and is_text(data) and not schema.columns and header is not False:
-        types = GUESS
-    how = FileOptions(
-        table=table, types=types, delimiter=delimiter, header=header, encoding=encoding, decimal=decimal,
-        thousands=thousands, na=na, skip_rows=skip_rows, comment=comment, unnamed=unnamed,
-    )  # fmt: skip
-    filled = schema.filled(how)
-    options = recall_kinds(data, filled, book).given()
     with SILENCE, np.errstate(all="ignore"):  # ids are read here, and no warning may reveal one
-        rows = open_table(data, person=relation.person or None, **options)
+        rows = open_with(data, relation.person, recall_kinds(data, options, book))
     schema.fits(rows.kinds)
     noun = (schema.noun or "row") if noun is None else noun
     if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
         raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
-    inferred = inferred_kinds(rows, filled.types)
+    inferred = inferred_kinds(rows, options.types)
     return Session(rows, book, analyst, relation, missing, entropy_source(entropy), noun, schema, inferred)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from uptack import checks
-from uptack.errors import InvalidArgument, WrongArguments
+from uptack.errors import InvalidArgument
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Privacy
@@ -60,7 +60,7 @@ class Request:
     completed_by: ClassVar[object] = None  # the session whose defaults it has
 
     def __init__(self, statistic: str, *columns: str, **options: Any) -> None:
-        found = self.__dict__["declaration"] = find(statistic, in_tables)
+        found = find(statistic, in_tables)
         if "entropy" in options:
             raise InvalidArgument("entropy", "an option of the session", "one for a release", "Pass it to uptack.open.")
         if "person" in options:
@@ -74,9 +74,8 @@ class Request:
         options = {name: checks.lasting(name, value) for name, value in options.items()}
         for promised in ("epsilon", "delta"):
             checks.single(promised, options.get(promised), "one number")
-        object.__setattr__(self, "statistic", statistic)
-        object.__setattr__(self, "columns", found.reads.columns_of(columns, options))
-        object.__setattr__(self, "options", tuple(options.items()))
+        named = found.reads.columns_of(columns, options)
+        vars(self).update(statistic=statistic, columns=named, options=tuple(options.items()), declaration=found)
 
     @cached_property
     def declaration(self) -> Declaration:
@@ -86,10 +85,9 @@ class Request:
     def with_options(self, options: Mapping[str, Any]) -> Request:
         """The same request with these options in place of its own. The caller has checked them."""
         made = object.__new__(Request)
-        columns = self.declaration.reads.columns_of(self.columns, options)
-        vars(made).update(
-            statistic=self.statistic, columns=columns, options=tuple(options.items()), declaration=self.declaration
-        )
+        found, given = self.declaration, tuple(options.items())
+        columns = found.reads.columns_of(self.columns, options)
+        vars(made).update(statistic=self.statistic, columns=columns, options=given, declaration=found)
         return made
 
     @property
@@ -118,11 +116,6 @@ class Request:
 
     def rehearse(self, table: Table) -> NoReply | None:
         """A dry run: ⊥ if public numbers decide so, an error if the request is wrong, None if data are needed."""
-        least, most = self.declaration.reads.least, self.declaration.reads.most
-        if len(self.columns) < least or (most is not None and len(self.columns) > most):
-            number = f"{least} or more" if most is None else f"{least}" if most == least else f"{least} to {most}"
-            takes = f"{number} column{'s' if number != '1' else ''}"
-            raise WrongArguments(self.statistic, takes, len(self.columns))
         self.declaration.reads.check(self.statistic, self.columns, table, self.given)
         try:
             reply = self._dry_run(UnreadTable.of(table))

@@ -29,7 +29,7 @@ from uptack.privacy.guarantee import total, whose
 from uptack.privacy.loss import Approximate, Loss
 from uptack.progress import track
 from uptack.registry import Declaration, declared, find, in_tables, of_columns
-from uptack.registry.other_words import OTHER_WORDS
+from uptack.registry.names import OTHER_WORDS
 from uptack.release import NoReply
 from uptack.session.plan import PaidPlan, Plan, PlannedRelease, expected_error
 from uptack.session.requests import Made, Request, schema_options
@@ -317,10 +317,8 @@ class Session:
             for name in listed:
                 column_name(name, {column: kind for column, kind in self.source.kinds.items() if column in names})
             own = [{"groups": {name: listed[name] for name in table if name in listed}} for table in tables]
-        requests = [
-            Request("count", by=list(table), **{**options, **each, **groups})
-            for table, groups in zip(tables, own, strict=True)
-        ]
+        pairs = zip(tables, own, strict=True)
+        requests = [Request("count", by=list(table), **{**options, **each, **groups}) for table, groups in pairs]
         self.plan(requests).check_affordable()  # what is wrong with any of them is found before the first is paid for
         return {table: self.run(request) for table, request in zip(tables, requests, strict=True)}
 

@@ -29,8 +29,7 @@ from uptack.table.conditions import conditions
 from uptack.table.protocol import Column, Weights
 from uptack.table.reads import SHARES, as_column
 from uptack.table.unit import Integers, PrivacyUnit, roomy
-from uptack.table.values.entrance import HELD
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import HELD, Field
 from uptack.table.values.kinds import NUMERIC
 from uptack.table.values.times import TIMED
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from uptack.synthesis.cells import Values, keys_of, multiples, row_numbers
 from uptack.synthesis.noisy_counts import Counts
 from uptack.table.protocol import Weights
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field
 
 LEVELS = range(12, 65, 2)
 """Leading bits of a float that may make a bucket: from sign and exponent alone to all of them."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.labels import label
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field
 from uptack.table.values.kinds import LARGEST, Kind
 from uptack.table.values.times import DAY, FIRST, LAST, SECOND, TIMED, Form, parse_time
 

@@ -24,7 +24,7 @@ from uptack.synthesis.noisy_counts import KEYS, Counts, RhoBudget, short
 from uptack.synthesis.one_way import Margin
 from uptack.table.memory.counts import sum_units
 from uptack.table.protocol import Column, Columns, Weights
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

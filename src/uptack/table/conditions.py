@@ -332,9 +332,7 @@ class _Parser:
             self.refuse("a comparison")
 
     def at_column(self) -> bool:
-        return self.form == "column" or (
-            self.form == "name" and self.word not in {**WORDS, "and": 0, "or": 0, "not": 0}
-        )
+        return self.form == "column" or (self.form == "name" and self.word not in (*WORDS, "and", "or", "not"))
 
     def column(self) -> str:
         return self.take() if self.at_column() else self.refuse("the name of a column")

@@ -19,8 +19,7 @@ import numpy as np
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.table.unit import Integers
-from uptack.table.values.entrance import field, own_name, parts
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field, field, own_name, parts
 from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:

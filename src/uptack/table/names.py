@@ -10,7 +10,7 @@ from typing import Any
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownName
 from uptack.table.values.kinds import Kind, canonical, labels_of_kind, row_value
-from uptack.table.values.times import parse_time
+from uptack.table.values.times import Form, ticks_beside
 
 ROW_NUMBERS = (
     "id", "column_1", "unnamed: 0", "__index_level_0__", "rownames", "row.names", "row_names", "rowid", "row_id",
@@ -66,14 +66,10 @@ def id_names(person: object) -> tuple[str, ...]:
 
 def comparable(name: str, kind: Kind, value: Any, what: str = "value") -> Any:
     """A public value as rows of a column of this kind show it; None stands for a missing value."""
-    if kind != "duration" or canonical(value) is None:
-        check_kind(what, [value], name, kind)
-        return labels_of_kind([canonical(value)], kind)[0]
-    span = parse_time(value)
-    if span is None or span.word != "duration":
-        must = "a duration, such as timedelta(hours=1) or 01:00:00"
-        raise InvalidArgument(what, must, checks.describe(value))
-    return timedelta(microseconds=span.ticks)
+    if kind == "duration" and canonical(value) is not None:
+        return timedelta(microseconds=ticks_beside(what, value, Form("duration")))
+    check_kind(what, [value], name, kind)
+    return labels_of_kind([canonical(value)], kind)[0]
 
 
 HOLDS: dict[str, Callable[[Any], bool]] = {
@@ -102,10 +98,8 @@ def check_keys(argument: str, given: Mapping[Any, Any], columns: Sequence[str]) 
     """Refuses a mapping by columns that has another name."""
     for name in given:
         if not isinstance(name, str) or name not in columns:
-            must = f"a mapping of the columns {' and '.join(map(repr, columns))} to lists"
-            raise InvalidArgument(
-                argument, must, f"one with {checks.describe(name)}", checks.did_you_mean(name, columns)
-            )
+            must, got = f"a mapping of the columns {' and '.join(map(repr, columns))} to lists", checks.describe(name)
+            raise InvalidArgument(argument, must, f"one with {got}", checks.did_you_mean(name, columns))
 
 
 FLOATS = "The column holds floats, and both are rounded to the same float. Leave one of them out."

@@ -17,8 +17,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import id_names
 from uptack.table.protocol import Table
 from uptack.table.snapshots import state
-from uptack.table.values.entrance import field, frame, package, with_declared_kinds
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import data_fields, package
 
 
 def open_table(
@@ -94,11 +93,15 @@ def open_table(
     Traceback (most recent call last):
     uptack.errors.UnknownName: no column named 'agee'. Did you mean 'age' or 'name'?
     """
-    ids = () if person is None else id_names(person)
     options = files.FileOptions(
         delimiter, header, encoding, decimal, thousands, na, skip_rows, comment, unnamed, table, types, memory, threads,
         hive,
     )  # fmt: skip
+    return open_with(data, () if person is None else id_names(person), options)
+
+
+def open_with(data: Any, ids: Sequence[str], options: files.FileOptions) -> Table:
+    """The table of these data, with people as the unit if there are columns of ids."""
     opened = _open(data, options)
     return opened.by_person(ids) if ids else opened
 
@@ -115,7 +118,7 @@ def _open(data: Any, options: files.FileOptions) -> Table:
         if not (name == "types" and in_memory and isinstance(value, Mapping)):
             raise InvalidArgument(name, "left out for data that are not a file", checks.describe(value))
     if in_memory:
-        return MemoryTable.of(memory_fields(data, types if isinstance(types, Mapping) else None))
+        return MemoryTable.of(data_fields(data, types if isinstance(types, Mapping) else None))
     if home == "ibis" and hasattr(data, "schema"):
         connection.check_engine(data)
         return EngineTable.of(expressions.with_failures_missing(data))
@@ -131,24 +134,6 @@ def _open(data: Any, options: files.FileOptions) -> Table:
         return data
     must = "an array, a dictionary of arrays, a frame, an ibis table or the path of a file"
     raise InvalidArgument("data", must, checks.describe(data))
-
-
-def memory_fields(x: Any, types: Mapping[str, Any] | None = None) -> dict[str, Field]:
-    """An array (a column "x", or columns "x0", "x1", ...), a structured array, a dictionary of arrays, or a frame."""
-    columns = frame(x)
-    if columns is not None:
-        if len({name for name, _ in columns}) < len(columns):
-            raise InvalidArgument("data", "a frame whose columns have different names", "some that are equal")
-        return with_declared_kinds({name: field(name, values) for name, values in columns}, types)
-    if isinstance(x, Mapping):
-        named = {str(name): values for name, values in x.items()}
-    elif x.dtype.names:
-        named = {name: x[name] for name in x.dtype.names}
-    elif x.ndim == 2:
-        named = {f"x{place}": x[:, place] for place in range(x.shape[1])}
-    else:
-        named = {"x": x}
-    return with_declared_kinds({name: field(f"data[{name!r}]", values) for name, values in named.items()}, types)
 
 
 FRAMES = ("pandas", "polars", "pyarrow")

@@ -30,7 +30,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.names import column_name
 from uptack.table.search import Order, Window
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import Field
 from uptack.table.values.kinds import WHOLE, Kind, canonical
 from uptack.table.values.times import TIMED, Form
 
@@ -45,11 +45,6 @@ Infinite = Literal["drop", "clip"]
 
 Of = Literal["all", "complete"]
 """Which units have a place: all of them, whose number is public, or those that have a complete row."""
-
-HOWS = ("mean", "sum", "median", "count", "min", "max", "last")
-"""What can be made of a person's rows: mean, sum, median (the lower one of two), least and largest; how many there are;
-and the row with the largest value in a column of order (the larger one of two). Sums beyond all floats are the
-largest. Of truth values "any" is the largest."""
 
 
 # ------------------------------------------------------------------------ expressions: of one row, or of one person
@@ -115,7 +110,9 @@ def apply_steps(steps: Steps, values: Any) -> Any:
 
 @dataclass(frozen=True)
 class PerPerson:
-    """One number per person, of her rows alone (`HOWS`); `order` names the column that says which row is the last.
+    """One number per person, of her rows alone (`how`): "mean", "sum" (at most the largest float), "median" (the lower
+    one of two), "min" or "max", "count" (of her rows), or "last": the row with the largest value in the column `order`
+    (the larger one of two).
 
     **Theorem.** Replacing all rows of one person replaces one number, and adding or removing her adds or removes one.
     So every statistic is private for people with what it is for rows. How many rows anybody has does not matter.
@@ -393,6 +390,11 @@ class GroupedTable(ABC):
     def value_kinds(self) -> dict[str, Kind]:
         """The kinds that public values of these columns must have."""
         return {name: self.table.value_kind(name) for name in self.by}
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """What sizes count: rows, or people in each of their groups."""
+        return PrivacyUnit(self.table.unit.ids, "any", self.at_most) if self.table.of_people else PrivacyUnit()
 
     def among(self, groups: Sequence[Hashable]) -> GroupedTable:
         """Only these groups, which are public: rows of others are in none."""

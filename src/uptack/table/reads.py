@@ -15,15 +15,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from uptack import checks
-from uptack.errors import InvalidArgument
+from uptack.errors import InvalidArgument, WrongArguments
 from uptack.table.ids import Owners, owners
 from uptack.table.memory import counts
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name, comparable, refuse_ids
 from uptack.table.protocol import Column, Columns, GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.entrance import NUMBERS, check_kind, column_field, field, frame, matrix_fields, parts
-from uptack.table.values.field import Field
+from uptack.table.values.entrance import NUMBERS, Field, check_kind, column_field, field, frame, matrix_fields, parts
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
 
@@ -211,11 +210,11 @@ class Reads:
     # ------------------------------------------------------------------------------------------------------ of a table
 
     def check(self, what: str, names: Names, table: Table, given: Given) -> None:
-        """Whether the table has such columns: names and kinds are public. Edges ask for numbers."""
+        """Whether the table has such columns, and so many: names and kinds are public. Edges ask for numbers."""
         if not self.least <= len(names) <= (len(names) if self.most is None else self.most):
-            most = "" if self.most in (None, self.least) else f" to {self.most}"
-            must = f"at least {self.least}" if self.most is None else f"{self.least}{most}"
-            raise InvalidArgument("columns", f"{must} for {what}", len(names))
+            most = " or more" if self.most is None else "" if self.most == self.least else f" to {self.most}"
+            columns = "column" if (self.least, self.most) == (1, 1) else "columns"
+            raise WrongArguments(what, f"{self.least}{most} {columns}", len(names))
         formula = given.get("formula") is not None
         if self.shape == "design" and not formula and names[0] in names[1:]:
             raise InvalidArgument("columns", "predictors other than the response", repr(names[0]))
@@ -223,9 +222,7 @@ class Reads:
         for name in (*names, *by, given.get("order")):
             refuse_ids(name, table.unit.ids)
         if given.get("order") is not None:
-            column_name(
-                given["order"], table.kinds, (*COUNTED, *TIMED), what="order"
-            )  # not all other types have an order
+            column_name(given["order"], table.kinds, (*COUNTED, *TIMED), what="order")  # other types may have no order
         for place, name in enumerate(names, 1 - len(names)):
             kinds = self.last if self.last and place == 0 else self.kinds
             kinds = COUNTED if formula else kinds

@@ -25,7 +25,7 @@ from uptack.exact import read
 from uptack.table.csv import cells
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.values.kinds import LARGEST
-from uptack.table.values.times import FORMS, UNITS, parse_time
+from uptack.table.values.times import FORMS, TYPES, UNITS, parse_time
 
 END = ".uptack.toml"
 FILE_KEYS: Mapping[str, Any] = {
@@ -278,7 +278,7 @@ class _Reading:
         self.keys(found, COLUMN_KEYS, where)
         kind, step, levels, na = (found.get(key) for key in ("kind", "granularity", "levels", "na"))
         if kind is not None and not cells.is_kind(kind):
-            must = f"one of {', '.join(map(repr, (*cells.TYPES, *cells.EXAMPLES)))}"
+            must = f"one of {', '.join(map(repr, (*TYPES, *cells.EXAMPLES)))}"
             self.refuse("kind" + where, must, kind)
         if step is not None and not ((_is_number(step) and step > 0) or step in tuple(UNITS)):
             self.refuse("granularity" + where, "a positive number, or for times the name of a duration", step)

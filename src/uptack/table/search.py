@@ -235,10 +235,8 @@ Questions = Generator[tuple[str, Any], Any, list[Piece]]
 
 def orders(scans: Scans, unit: PrivacyUnit, sizes: Mapping[int, Size], windows: Sequence[Window]) -> dict[int, Order]:
     """The same windows of several columns. Searches go on side by side: what they ask at the same time is one scan."""
-    searches = {
-        column: search(scans, Gap(None, None, 1, size.units, size.rows), _places(windows, size, unit))
-        for column, size in sizes.items()
-    }
+    whole = {column: Gap(None, None, 1, size.units, size.rows) for column, size in sizes.items()}
+    searches = {column: search(scans, whole[column], _places(windows, sizes[column], unit)) for column in sizes}
     found, waiting = dict[int, list[Piece]](), dict[int, tuple[str, Any]]()
 
     def go_on(column: int, answer: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
@@ -31,10 +30,10 @@ class State:
     of a state that are in memory (`uptack.table.engine.table`), and `answers` what was worked out (`once`). `mend`,
     where there is one, makes files readable that the engine failed on, and is called at most once. `unchanged` says
     whether files are as they were when they were opened. `folder` is a private one. `durations` are columns of
-    whole numbers that are ticks of durations, and `csv_kinds` the kinds of a CSV file. `temporary` are tables that
-    queries share (`uptack.table.engine.connection.SharedTable`), and `unused` the names of those, and of views, that
-    nobody needs any more. They go before the next query: whoever lets go of one may do so in another thread, in the
-    middle of a query.
+    whole numbers that are ticks of durations, and `csv_kinds` the kinds of a CSV file. `temporary` says how tables that
+    queries share are made (`uptack.table.engine.connection.shared_table`), by their names, and `unused` are the names
+    of those, and of views, that nobody needs any more. They go before the next query: whoever lets go of one may do so
+    in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:
@@ -49,7 +48,7 @@ class State:
         self.folder: Path | None = None
         self.durations: frozenset[str] = frozenset()
         self.csv_kinds: dict[str, str] = {}
-        self.temporary: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.temporary: dict[str, str] = {}
         self.unused: list[str] = []
 
 
@@ -98,6 +97,7 @@ def run_query(con: Any, read: Callable[[], T]) -> T:
     with kept.lock:
         while kept.unused:
             name = kept.unused.pop()  # a view of Spark, or a table of DuckDB
+            kept.temporary.pop(name, None)
             spark = con.name == "pyspark"
             drop = f"DROP {'VIEW' if spark else 'TABLE'} IF EXISTS {name}"
             without_engine_errors(partial(con.raw_sql if spark else con.con.execute, drop))
@@ -117,8 +117,8 @@ def _mend(con: Any, kept: State) -> None:
         mend()
     if kept.reading is not None:
         con.con.begin()
-        for table in list(kept.temporary):  # those of this transaction have gone with it
-            table.make(con)
+        for making in kept.temporary.values():  # those of this transaction have gone with it
+            con.con.execute(making)
 
 
 @contextlib.contextmanager

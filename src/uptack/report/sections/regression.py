@@ -134,9 +134,8 @@ def effects(answer: SectionAnswer, profile: Profile) -> Effects | None:
     rows = [row for row in coefficients(answer)[1:] if row.resolved]
     common = bool(rows) and all(spreads.get(row.name, 0) > 0 for row in rows)
     units = [spreads[row.name] if common else 2 / max(row.scale, 1e-300) for row in rows]
-    ends = [
-        tuple(e * unit for e in (*(row.ends or (0.0, 0.0)), row.value)) for row, unit in zip(rows, units, strict=True)
-    ]
+    pairs = zip(rows, units, strict=True)
+    ends = [tuple(e * unit for e in (*(row.ends or (0.0, 0.0)), row.value)) for row, unit in pairs]
     y = label(answer.columns[0])
     unit = f"change of {y} from the lower to the upper quartile of each column" if common else ""
     return on_scale(rows, ends, unit or "distance from 0, in half-widths of the interval")

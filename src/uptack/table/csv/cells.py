@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.errors import InvalidArgument
@@ -30,9 +29,8 @@ from uptack.table.csv.recoding import LOST
 from uptack.table.csv.time_cells import false_scalar, integer_scalar, null_scalar, text_array
 from uptack.table.engine.connection import non_null
 from uptack.table.names import column_name, is_unicode
-from uptack.table.values.times import FORMS
+from uptack.table.values.times import FORMS, TYPES
 
-TYPES = ("integer", "number", "boolean", "text", *FORMS)
 EXAMPLES = ("boolean:yes/no", "number:€", "number:1.234,5", "date:%d.%m.%Y")
 """Kinds that say how their cells are written."""
 LONGEST_UNIT = 10
@@ -169,8 +167,6 @@ def cell_texts(cells: Any, na: Sequence[str] = ()) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not na and (filled := without_empty(cells, LOST)) is not None:
-        return filled
     gone = pc.or_(pc.equal(pc.binary_length(cells), integer_scalar(0)), pc.match_substring(cells, LOST))
     if na:
         gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), text_array(*na)))
@@ -273,52 +269,25 @@ def _number(text: str | None, kind: str) -> int | float | None:
     return found if -(1 << 63) <= found < 1 << 63 else None
 
 
-# --------------------------------------------------------------------------------------- all cells of a column at once
-
-# These functions look at the bytes of all cells, as Arrow stores them. They return what reading cell by cell
-# would return, or None if the bytes alone do not show it. So they change the time, and no result.
-
 PLUS, MINUS, ZERO, NINE, EXPONENT = b"+-09e"
-
-
-def _ends(cells: Any) -> NDArray[np.int32]:
-    """The offsets at which cells begin, and the one at which the last cell ends."""
-    _, ends, _ = cells.buffers()
-    return np.frombuffer(ends, np.int32, len(cells) + 1, 4 * cells.offset)
-
-
-def _cell_bytes(cells: Any, ends: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """The bytes of all cells."""
-    start, end = int(ends[0]), int(ends[-1])
-    return np.frombuffer(cells.buffers()[2], np.uint8, end - start, start)
-
-
-def without_empty(cells: Any, broken: str) -> Any | None:
-    """Texts, with the empty ones null; None if a cell may have the sign that stands for invalid bytes."""
-    import pyarrow as pa
-
-    if not isinstance(cells, pa.StringArray) or cells.null_count or not len(cells):
-        return None
-    ends = _ends(cells)
-    filled = ends[1:] > ends[:-1]
-    if not filled.any() or (_cell_bytes(cells, ends) == broken.encode()[0]).any():
-        return None
-    there = None if filled.all() else pa.py_buffer(np.packbits(filled, bitorder="little"))
-    return pa.StringArray.from_buffers(len(cells), pa.py_buffer(ends), cells.buffers()[2], there)
 
 
 def at_once(cells: Any, kind: str) -> Any | None:
     """Texts as integers, if each is digits after an optional minus; or as floats, if each has only 0-9 + - . e E.
 
-    These characters make numbers in one way only. (A comma and a slash lie between them in ASCII, and Arrow accepts
-    neither.) So Arrow accepts no text as a number that `Numbers` does not.
+    It looks at the bytes of all cells, as Arrow stores them, and returns what reading cell by cell would return; None
+    if the bytes alone do not show it. So it changes the time (by 40%), and no result. These characters make numbers in
+    one way only. (A comma and a slash lie between them in ASCII, and Arrow accepts neither.) So Arrow accepts no text
+    as a number that `Numbers` does not.
     """
     import pyarrow as pa
 
     if not isinstance(cells, pa.StringArray) or cells.null_count == len(cells):
         return None
-    ends = _ends(cells)
-    written, filled = _cell_bytes(cells, ends), ends[1:] > ends[:-1]
+    _, offsets, text = cells.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(cells) + 1, 4 * cells.offset)
+    written = np.frombuffer(text, np.uint8, int(ends[-1] - ends[0]), int(ends[0]))
+    filled = ends[1:] > ends[:-1]
     if kind == "integer":
         signs = np.flatnonzero(written - np.uint8(ZERO) > 9)
         plain = filled.all() if not cells.null_count else np.array_equal(filled, non_null(cells))

@@ -100,29 +100,25 @@ def inspect_file(path: str, options: FileOptions) -> Look:
 
 def _inspect(path: str, options: FileOptions) -> Look:
     stated = dict(options.types) if isinstance(options.types, Mapping) else {}
-    encoding = options.encoding or _encoding(path, options)
-    types = (stated or _numbered_columns(path, options, encoding)) if options.header is False else rules.GUESS
-    preamble = _preamble(path, options, encoding)
+    encoding = recoding.encoding_name(options.encoding) or _encoding(path, options)
+    lines = _lines(path, encoding)
+    types = (stated or _numbered_columns(lines, options)) if options.header is False else rules.GUESS
+    preamble = _preamble(lines, options)
     stated_file = replace(options, types=types, encoding=encoding, **preamble)
     paths, layout = text_layout(path, stated_file)
-    layout = _with_delimiter(path, layout, stated_file)
-    if options.unnamed is None and options.header is not False and (where := _unnamed_column(path, layout)) is not None:
+    layout = _with_delimiter(path, lines, layout, stated_file)
+    if options.unnamed is None and options.header is not False and (where := _unnamed_column(lines, layout)):
         preamble["unnamed"] = where
         paths, layout = text_layout(path, replace(stated_file, delimiter=layout.delimiter, unnamed=where))
     layout = replace(layout, numbers=_form(paths, layout, options))
-    seen, widths, gaps = (
-        [_ColumnInspector(name, layout.numbers) for name in layout.names],
-        rules.RowWidths(),
-        Counter[str](),
-    )
+    seen, widths = [_ColumnInspector(name, layout.numbers) for name in layout.names], rules.RowWidths()
     for batch in rules.text_batches(paths, layout, widths):
         for column, texts in zip(seen, batch, strict=True):
             column.see(texts)
-    for column in seen:
-        gaps.update(column.gaps)
+    gaps = sum((column.gaps for column in seen), Counter[str]())
+    frequent = sorted((word for word in gaps if word.lower() != NONE), key=lambda word: (-gaps[word], word))
     own = options.na if isinstance(options.na, Mapping) else {}
-    found_words = sorted((word for word in gaps if word.lower() != NONE), key=lambda word: (-gaps[word], word))
-    na = found_words if options.na is None else next(iter(layout.na.values()), ())
+    na = frequent if options.na is None else next(iter(layout.na.values()), ())
     dialect = {
         "delimiter": layout.delimiter,
         "header": options.header is not False,
@@ -152,13 +148,12 @@ def _encoding(path: str, options: FileOptions) -> str:
     return "latin-1"
 
 
-def _with_delimiter(path: str, layout: rules.Layout, options: FileOptions) -> rules.Layout:
+def _with_delimiter(path: str, lines: list[str], layout: rules.Layout, options: FileOptions) -> rules.Layout:
     """The layout with the delimiter that splits nearly all rows alike, if none is given and the header shows none."""
     if options.delimiter is not None or (options.header is not False and len(layout.names) > 1):
         return layout
-    whole = _lines(path, layout.encoding)
     for sign in BETWEEN:
-        rows = _rows(whole, sign)
+        rows = _rows(lines, sign)
         wanted = len(layout.names) if options.header is False else len(rows[0]) if rows else 0
         if wanted > 1 and sum(len(row) == wanted for row in rows) >= MOST * len(rows):
             try:
@@ -168,11 +163,10 @@ def _with_delimiter(path: str, layout: rules.Layout, options: FileOptions) -> ru
     return layout
 
 
-def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
+def _preamble(lines: list[str], options: FileOptions) -> dict[str, Any]:
     """Options that skip what seems to be above the header: comments, or lines with another number of cells."""
     if options.skip_rows is not None or options.comment is not None or options.header is False:
         return {}
-    lines = _lines(path, encoding)
     if lines and lines[0].startswith("#"):
         body = [line for line in lines if not line.startswith("#")]
         comment = max(len(row) for sign in rules.DELIMITERS for row in (_rows(body[:1], sign) or [[]])) > 1
@@ -190,10 +184,9 @@ def _preamble(path: str, options: FileOptions, encoding: str) -> dict[str, Any]:
     return {}
 
 
-def _unnamed_column(path: str, layout: rules.Layout) -> str | None:
+def _unnamed_column(lines: list[str], layout: rules.Layout) -> str | None:
     """Where rows seem to have a cell that the header has no name for: see `uptack.table.csv.rules.UNNAMED`."""
-    rows = _rows(_lines(path, layout.encoding)[layout.above :], layout.delimiter)
-    columns = len(layout.names)
+    rows, columns = _rows(lines[layout.above :], layout.delimiter), len(layout.names)
     width, often = Counter(map(len, rows)).most_common(1)[0] if rows else (columns, 0)
     if often < MOST * len(rows) or abs(width - columns) != 1:
         return None
@@ -202,11 +195,10 @@ def _unnamed_column(path: str, layout: rules.Layout) -> str | None:
     return "last" if all(row[-1] == "" for row in rows if len(row) == width) else "first"
 
 
-def _numbered_columns(path: str, options: FileOptions, encoding: str) -> dict[str, str]:
+def _numbered_columns(lines: list[str], options: FileOptions) -> dict[str, str]:
     """Names for the columns of a file that has none: as many as nearly all rows have cells, by some sign."""
-    whole = _lines(path, encoding)
     for sign in BETWEEN if options.delimiter is None else (options.delimiter,):
-        counts = Counter(len(row) for row in _rows(whole, sign))
+        counts = Counter(len(row) for row in _rows(lines, sign))
         width, rows = counts.most_common(1)[0] if counts else (0, 0)
         if width > 1 and rows >= MOST * counts.total():
             return dict.fromkeys(rules.column_names([""] * width), "text")

@@ -28,11 +28,12 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.progress import track
 from uptack.table.csv import cells, recoding
-from uptack.table.csv.cells import TYPES, Numbers
+from uptack.table.csv.cells import Numbers
 from uptack.table.csv.time_cells import PATTERNS, null_scalar
 from uptack.table.engine.connection import ahead
 from uptack.table.names import column_name
 from uptack.table.snapshots import without_engine_errors
+from uptack.table.values.times import TYPES
 
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
@@ -114,10 +115,8 @@ def _usual(path: str) -> str:
 def _head(path: str, how: Dialect, layout: Layout) -> Layout:
     """The layout with the header. A header with numbers in it is most likely a row, so the error does not show it."""
     with recoding.open_text(path, layout.encoding) as file:
-        start = without_engine_errors(lambda: bytes(file.read(HEAD))).decode(
-            "utf-8-sig", "ignore"
-        )  # the last character may be cut
-    start, stated, above = _preamble(start, layout)
+        raw = without_engine_errors(lambda: bytes(file.read(HEAD)))
+    start, stated, above = _preamble(raw.decode("utf-8-sig", "ignore"), layout)  # the last character may be cut
     sign = how.delimiter or stated or ("\t" if _usual(path) == "\t" else _header_delimiter(start))
     found, lines = _first(start, sign)
     must = "a CSV file with a header"
@@ -248,11 +247,9 @@ class RowWidths:
         raise InvalidArgument("data", must, f"mostly rows of {width}", fix)
 
 
-def text_batches(
-    paths: Sequence[str], layout: Layout, widths: RowWidths | None = None, *, label: str = "reading"
-) -> Iterator[list[Any]]:
+def text_batches(paths: Sequence[str], layout: Layout, widths: RowWidths | None = None) -> Iterator[list[Any]]:
     """The cells of all rows as texts, column by column: see `cell_batches`."""
-    return (texts(batch, layout) for batch in cell_batches(paths, layout, widths, label=label))
+    return (texts(batch, layout) for batch in cell_batches(paths, layout, widths))
 
 
 def texts(batch: Sequence[Any], layout: Layout) -> list[Any]:
@@ -363,9 +360,8 @@ def unambiguous(kinds: Sequence[str]) -> list[str]:
 def infer_kinds(paths: Sequence[str], layout: Layout) -> dict[str, str]:
     """The narrowest kind that every row fits. It looks at all rows, so the result is not private before it is used."""
     guesses, widths = Guesses(layout, dict.fromkeys(layout.names, GUESS)), RowWidths()
-    without_engine_errors(
-        lambda: deque(ahead(guesses.read, cell_batches(paths, layout, widths, label="inferring types")), maxlen=0)
-    )
+    batches = cell_batches(paths, layout, widths, label="inferring types")
+    without_engine_errors(lambda: deque(ahead(guesses.read, batches), maxlen=0))
     widths.check(layout)
     return guesses.kinds()
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from uptack.table.values.times import DAY, FIRST, FORMS, LAST, SECOND, objects_as_ticks
+from uptack.table.values.times import DAY, FIRST, FORMS, LAST, SECOND, SPAN, objects_as_ticks
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
 _DATE, _CLOCK = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}", r"[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
@@ -127,10 +127,6 @@ def cast(bare: Any, kind: str) -> Any:
     return pc.if_else(pc.and_(pc.greater_equal(times, low), pc.less_equal(times, high)), times, null_scalar(dtype))
 
 
-SPAN_PATTERN = r"^(?P<H>[0-9]{1,9}):(?P<M>[0-5][0-9]):(?P<S>[0-5][0-9])(?:\.(?P<f>[0-9]{1,9}))?$"
-"""A duration without its sign, where there is no format: see `uptack.table.values.times.SPAN`."""
-
-
 def _durations(bare: Any, text: str = "") -> Any:
     """Cells as ticks of durations, rounded down to a tick: in a format, or else as h:mm:ss. A minus may come first."""
     import pyarrow as pa
@@ -138,7 +134,7 @@ def _durations(bare: Any, text: str = "") -> Any:
 
     letters = directives(text) or "HMSf"
     unsigned = pc.replace_substring_regex(bare, "^-", "")
-    found = pc.extract_regex(unsigned, pattern(text, letters[0]) if text else SPAN_PATTERN)
+    found = pc.extract_regex(unsigned, pattern(text, letters[0]) if text else f"^{SPAN}$")
     ticks, finer = integer_scalar(0, 64), integer_scalar(0, 64)
     for letter, seconds in (("H", 3600), ("M", 60), ("S", 1)):
         if letter in letters:

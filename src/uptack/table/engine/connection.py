@@ -162,25 +162,18 @@ def _has_python_parts(table: Any) -> bool:
     return any(getattr(one, "__input_type__", None) is not InputType.BUILTIN for one in found)
 
 
-class SharedTable:
-    """A table that several queries need. DuckDB keeps it as long as this object lives, others make it each time."""
-
-    def __init__(self, table: Any) -> None:
-        con = backend(table)
-        self.table = table
-        if con.name != "duckdb":
-            return
-        name, kept = new_name(), snapshots.state(con)
-        result_rows(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
-        self._making = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} AS {con.compile(table)}"
-        snapshots.run_query(con, lambda: self.make(con))
-        self.table = con.table(name)
-        kept.temporary.add(self)
-        weakref.finalize(self, kept.unused.append, name)
-
-    def make(self, con: Any) -> None:
-        """Make the table, unless it is there."""
-        con.con.execute(self._making)
+def shared_table(table: Any) -> Any:
+    """A table that several queries need. DuckDB keeps it as long as expressions read it, others make it each time."""
+    con = backend(table)
+    if con.name != "duckdb":
+        return table
+    result_rows(table.limit(0))  # ibis tells DuckDB of what is in memory when it asks something itself
+    name, kept = new_name(), snapshots.state(con)
+    kept.temporary[name] = f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} AS {con.compile(table)}"
+    snapshots.run_query(con, lambda: con.con.execute(kept.temporary[name]))
+    made = con.table(name)
+    weakref.finalize(made.op(), kept.unused.append, name)
+    return made
 
 
 def floats(values: Any) -> Floats:
@@ -418,7 +411,7 @@ class Plain:
 
     def counts(self, columns: Sequence[str]) -> Statement:
         """Combinations of values, and how many rows have each."""
-        keys = [f"{self._key(column)} AS k{place}" for place, column in enumerate(columns)]
+        keys = [f"{self._key(column)} AS c{place}" for place, column in enumerate(columns)]
         groups = ", ".join(str(place) for place in range(1, len(keys) + 1))
         return self._select(f"{', '.join(keys)}, COUNT(*) AS rows", f" GROUP BY {groups}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from uptack.errors import UptackError
 from uptack.table import snapshots
+from uptack.table.conditions import Condition
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import (
     HALF,
@@ -21,7 +22,6 @@ from uptack.table.engine.expressions import (
     missing,
     unit_sums,
     unit_total,
-    with_weights,
     without_negative_zero,
 )
 from uptack.table.engine.rows import Codes, read_columns
@@ -32,60 +32,57 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name, group_key
 from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
 from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
-from uptack.table.values.field import CodedField, Field, no_rows
+from uptack.table.values.entrance import CodedField, Field, no_rows
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, sorted_counts
 from uptack.table.values.times import FIRST, LAST, TIMED, Form, label, unit_start
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
 
-Key = tuple[Any, ...]
-
 
 def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
     """Rows that do not meet the conditions are in no cell, and do not share their owners' units."""
-    left, names, cells = (
-        table.matching_rows(),
-        [column.name for column in columns],
-        [f"c{i}" for i in range(len(columns))],
-    )
+    left, names = table.matching_rows(), [column.name for column in columns]
+    kinds, cells = [left.kinds[name] for name in names], [f"c{i}" for i in range(len(names))]
     if any(isinstance(column.expr, Floored) for column in columns):
-        if len(columns) > 1 or left.unit.share == "any":
-            return in_memory(left, columns).counts(columns)
-        (column,) = columns
-        assert isinstance(column.expr, Floored)
-        every, form = column.expr.every, left.forms[column.name]
-        (found,) = left.rows([left.column(column.name)]).sum(partial(_calendar_units, every))
-        labels = (((None if tick is None else label(tick, every, form),), count) for tick, count in found.items())
-        return Counts(*sorted_counts(labels, [column.kind]), left.unit)
+        return _calendar_counts(left, columns)
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
-        best = favourites(left, names, left.unit.at_most)  # the table lives as long as this object
-        found = connection.result_rows(best.table.group_by(cells).aggregate(people=best.table.count()))
-        theirs = ((tuple(row[c] for c in cells), row["people"]) for row in found)
-        return Counts(*_by_value(left, names, theirs), left.unit)
-    if left.plain is not None and not left.ids:
-        found = connection.result_rows(left.plain.counts(names))
-        return Counts(*_by_value(left, names, ((tuple(row.values())[:-1], row["rows"]) for row in found)), left.unit)
-    rows = left.table.select(**left.ids, **{c: left.key(name) for c, name in zip(cells, names, strict=True)})
-    people = left.everybody() if left.ids else None
-    if people is not None:
-        rows = with_weights(rows, people, list(left.ids), left.unit)
-    found = connection.result_rows(
-        rows.group_by(cells).aggregate(**(unit_sums(rows.w) if left.ids else {"rows": rows.count()}))
-    )
-    theirs = ((tuple(row[c] for c in cells), unit_total(row) if left.ids else row["rows"]) for row in found)
-    return Counts(*_by_value(left, names, theirs), left.unit)
+        best = favourites(left, names, left.unit.at_most)
+        grouped = best.group_by(cells).aggregate(rows=best.count())
+    elif left.plain is not None and not left.ids:
+        grouped = left.plain.counts(names)
+    else:
+        grouped = _units_by_key(left, dict(zip(cells, map(left.key, names), strict=True)))
+    lines = connection.result_rows(grouped)
+    keys = (tuple(key_value(line[c], kind) for c, kind in zip(cells, kinds, strict=True)) for line in lines)
+    return Counts(*sorted_counts(zip(keys, map(_units, lines), strict=True), kinds), left.unit)
 
 
-def _by_value(table: EngineTable, names: Sequence[str], found: Iterable[tuple[Key, int]]) -> tuple[list[Key], Integers]:
-    """What was counted by keys of columns, with their values in place of the keys."""
-    kinds: list[Kind] = [table.kinds[name] for name in names]
+def _units_by_key(left: EngineTable, keys: Mapping[str, Any]) -> Any:
+    """A line for each combination of keys that occurs: its rows, or the units of people's rows (`_units`)."""
+    rows = left.table.select(**left.ids, **keys)
+    if not left.ids:
+        return rows.group_by(list(keys)).aggregate(rows=rows.count())
+    rows = left.weighted(rows)
+    return rows.group_by(list(keys)).aggregate(**unit_sums(rows.w))
 
-    def values(key: Key) -> Key:
-        return tuple(key_value(part, kind) for part, kind in zip(key, kinds, strict=True))
 
-    return sorted_counts(((values(key), count) for key, count in found), kinds)
+def _units(line: Mapping[str, Any]) -> int:
+    """The units of a line of `_units_by_key`."""
+    return int(line["rows"]) if "rows" in line else unit_total(line)
+
+
+def _calendar_counts(left: EngineTable, columns: Sequence[Column]) -> Counts:
+    """Times by units of the calendar: those of one column are added up batch by batch."""
+    if len(columns) > 1 or left.unit.share == "any":
+        return in_memory(left, columns).counts(columns)
+    (column,) = columns
+    assert isinstance(column.expr, Floored)
+    every, form = column.expr.every, left.forms[column.name]
+    (found,) = left.rows([left.column(column.name)]).sum(partial(_calendar_units, every))
+    labels = (((None if tick is None else label(tick, every, form),), count) for tick, count in found.items())
+    return Counts(*sorted_counts(labels, [column.kind]), left.unit)
 
 
 def _calendar_units(every: str, lines: Floats, weights: Weights) -> list[Any]:
@@ -151,19 +148,15 @@ def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashabl
     left = table.matching_rows()
     kind = left.kinds[column.name]
     key = as_floats(left.table[column.name]) if kind in TIMED else value(left, column.name)
-    rows, people = left.table.select(**left.ids, c=key), left.everybody() if left.ids else None
-    if people is None:
-        grouped = rows.group_by("c").aggregate(rows=rows.count())
+    grouped = _units_by_key(left, {"c": key})
+    if not left.ids:
         grouped = grouped.filter(grouped.rows >= max(least, 1))
     else:
-        rows = with_weights(rows, people, list(left.ids), left.unit)
-        grouped = rows.group_by("c").aggregate(**unit_sums(rows.w))
         high, low = (grouped[name].cast("float64") for name in ("units_high", "units_low"))
         grouped = grouped.filter(high + low / 2.0**HALF >= float((least >> HALF) - 1))  # and exactly below
     found: dict[Hashable, int] = {}
     for row in connection.result_rows(grouped):
-        many = unit_total(row) if people is not None else int(row["rows"])
-        if many >= max(least, 1):
+        if (many := _units(row)) >= max(least, 1):
             plain = canonical(row["c"] if kind in TIMED else key_value(row["c"], kind))  # ticks are whole numbers
             found[plain] = max(many, found.get(plain, 0))
     labels = sorted(found, key=in_order)
@@ -216,20 +209,25 @@ def field_sums(table: EngineTable, columns: Sequence[Column], f: FieldSums) -> l
     left = table.matching_rows()
     if left.unit.share == "any":
         raise UptackError(WEIGHTLESS)
-    kinds = {column.name: left.kinds[column.name] for column in columns}
-    numbers = [name for name, kind in kinds.items() if kind == "number" or kind in TIMED]
-    names = [*numbers, *(name for name in kinds if name not in numbers)]
+    numbers, others = _numbers_first(left, columns)
+    names = numbers + others
     layout = FieldLayout(
-        tuple(kinds[name] for name in names),
+        tuple(left.kinds[name] for name in names),
         tuple(left.forms.get(name) for name in names),
         len(numbers),
         tuple(names.index(column.name) for column in columns),
         bool(left.ids) and left.unit.weighted,
     )
-    rows = _beside(left, numbers, names[len(numbers) :])
-    if layout.weighted:
-        rows = with_weights(rows, left.everybody(), list(left.ids), left.unit)
+    rows = _beside(left, numbers, others)
+    rows = left.weighted(rows) if layout.weighted else rows
     return connection.batch_sums(rows, partial(layout.apply, f), layout.nothing(f), connection.BATCH)
+
+
+def _numbers_first(left: EngineTable, columns: Sequence[Column]) -> tuple[list[str], list[str]]:
+    """The names of columns, each once: those that are read as floats, and the others."""
+    names = list(dict.fromkeys(column.name for column in columns))
+    numbers = [name for name in names if left.kinds[name] == "number" or left.kinds[name] in TIMED]
+    return numbers, [name for name in names if name not in numbers]
 
 
 def _beside(left: EngineTable, numbers: Sequence[str], others: Sequence[str]) -> Any:
@@ -242,10 +240,8 @@ def _beside(left: EngineTable, numbers: Sequence[str], others: Sequence[str]) ->
 
 def in_memory(left: EngineTable, columns: Sequence[Column]) -> MemoryTable:
     """Columns of any kind, read by one scan; of times the floats nearest to their ticks."""
-    kinds = {column.name: left.kinds[column.name] for column in columns}
-    numbers = [name for name, kind in kinds.items() if kind == "number" or kind in TIMED]
-    others = [name for name in kinds if name not in numbers]
-    coded = [*(kinds[name] for name in others), *left.id_kinds]
+    numbers, others = _numbers_first(left, columns)
+    coded = [*(left.kinds[name] for name in others), *left.id_kinds]
     lines, codes = read_columns(_beside(left, numbers, others), len(numbers), coded, left.count())
     fields = {name: _numbers(line, left.forms.get(name)) for name, line in zip(numbers, lines, strict=True)}
     fields |= dict(zip(others, codes, strict=False))
@@ -281,22 +277,21 @@ def cells_per_person(table: EngineTable, columns: Sequence[Column], place: Place
         return in_memory(left, columns).cells_per_person(columns, place)
     theirs = _theirs(left, [column.name for column in columns])
     each = theirs.group_by(list(left.ids)).aggregate(k=theirs.count())
-    found = {
-        int(row["k"]): int(row["n"]) for row in connection.result_rows(each.group_by("k").aggregate(n=each.count()))
-    }
+    lines = connection.result_rows(each.group_by("k").aggregate(n=each.count()))
+    found = {int(line["k"]): int(line["n"]) for line in lines}
     people = np.zeros(max(found, default=0) + 1, np.int64)
     people[list(found)] = list(found.values())
     return people
 
 
-def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> connection.SharedTable:
+def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> Any:
     """Each person's ids and up to `at_most` values (c0, c1, ...) that most of her rows have, the first ones of ties."""
     ibis, ids, cells = connection.ibis(), list(left.ids), [f"c{i}" for i in range(len(names))]
     theirs = _theirs(left, names)
     order = [term for c in cells for term in (theirs[c].isnull(), theirs[c].asc())]
     window = ibis.window(group_by=ids, order_by=[theirs.m.desc(), *order])
     best = theirs.mutate(place=ibis.row_number().over(window)).filter(ibis._.place < at_most).select(*ids, *cells)
-    return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.SharedTable(best))
+    return snapshots.once(connection.backend(best), ("favourites", best.op()), lambda: connection.shared_table(best))
 
 
 def value(table: EngineTable, name: str) -> Any:
@@ -310,21 +305,15 @@ def value(table: EngineTable, name: str) -> Any:
 
 def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
     """How many rows are True, of each person so many at most; without a column, how many there are."""
-    left, name = table.matching_rows(), None if name is None else column_name(name, table.kinds)
+    if name is not None and table.plain is not None and not table.ids:
+        counted = counts(table, [table.column(name)])
+        return sum(int(many) for (key,), many in zip(counted.keys, counted.units, strict=True) if key is True)
+    there = table if name is None else table.where([Condition(column_name(name, table.kinds), "boolean", "==", (1,))])
+    left = there.matching_rows()
     if not left.ids:
-        if name is None:
-            return left.count()
-        if left.plain is not None:
-            counted = counts(left, [left.column(name)])
-            return sum(int(many) for (key,), many in zip(counted.keys, counted.units, strict=True) if key is True)
-        return connection.count_conditions(left.table, [left.table[name].fill_null(False)])[0]
-    people = left.everybody()
-    theirs = people.table
-    if name is not None:
-        rows = left.table.select(**left.ids, c=left.table[name])
-        rows = rows.filter(rows.c.fill_null(False))
-        theirs = rows.group_by(list(left.ids)).aggregate(m=rows.count())
-    most = connection.ibis().least(theirs.m, connection.ibis().literal(at_most, type="int64"))
+        return left.count()
+    theirs, ibis = left.everybody(), connection.ibis()
+    most = ibis.least(theirs.m, ibis.literal(at_most, type="int64"))
     return int(connection.result_rows(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
 
 
@@ -356,11 +345,10 @@ class EngineGroups(GroupedTable):
         left = self._matching_rows()
         if not left.ids:
             return left
-        kept = favourites(left, self.by, self.at_most)
-        best = kept.table.view()  # its own table: ibis would take its ids for those of the rows
+        best = favourites(left, self.by, self.at_most).view()  # else ibis would take its ids for those of the rows
         same = [key == best[k] for k, key in left.ids.items()]
         same += [value(left, name).identical_to(best[f"c{i}"]) for i, name in enumerate(self.by)]
-        return left.part(left.table.semi_join(best, same), kept)
+        return left.part(left.table.semi_join(best, same))
 
     def per_person(self) -> Integers:
         left = self._matching_rows()
@@ -368,8 +356,7 @@ class EngineGroups(GroupedTable):
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
         left = self._matching_rows()
-        people = PrivacyUnit(left.unit.ids, "any", self.at_most) if left.ids else PrivacyUnit()
-        counted = counts(left.with_unit(unit or people), [left.column(name) for name in self.by])
+        counted = counts(left.with_unit(unit or self.unit), [left.column(name) for name in self.by])
         return (list(counted.keys) if len(self.by) > 1 else [key for (key,) in counted.keys]), counted.units
 
     def part(self, group: Hashable) -> EngineTable:

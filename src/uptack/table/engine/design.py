@@ -77,9 +77,8 @@ def _level_number(table: EngineTable, category: Category) -> Any:
     ibis = connection.ibis()
     nowhere, last = ibis.null().cast("int32"), ibis.literal(len(category.levels), "int32")
     other = {"missing": nowhere, "first": ibis.literal(0, "int32"), "own": last}[category.others]
-    found = [
-        (table.has(category.name, level), ibis.literal(place, "int32")) for place, level in enumerate(category.levels)
-    ]
+    has, levels = table.has, enumerate(category.levels)
+    found = [(has(category.name, level), ibis.literal(place, "int32")) for place, level in levels]
     listed = ibis.cases(*found, else_=other) if found else other
     return ibis.ifelse(missing(table.key(category.name)), nowhere, listed)
 
@@ -136,10 +135,8 @@ def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
     con, schema = connection.Connection(**limits), rows.schema().to_pyarrow()
     path = connection.folder(con) / "made.parquet"
     nothing = making(pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema))
-    if (
-        connection.fold_batches(rows, lambda batches: _write_file(path, connection.ahead(making, batches), nothing))
-        != count
-    ):
+    written = connection.fold_batches(rows, lambda some: _write_file(path, connection.ahead(making, some), nothing))
+    if written != count:
         raise UptackError(snapshots.CHANGED)
     table = parquet(con, [str(path)], hive=False)
     snapshots.state(con).fixed = True

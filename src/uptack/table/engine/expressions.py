@@ -220,10 +220,10 @@ def without_negative_zero(key: Any) -> Any:
     return connection.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
 
 
-def people_counts(rows: Any, ids: Sequence[str]) -> connection.SharedTable:
+def people_counts(rows: Any, ids: Sequence[str]) -> Any:
     """One line per person: her ids, and how many rows she has (m). Once for each state of the table."""
     theirs = rows.select(*ids).group_by(list(ids)).aggregate(m=rows.select(*ids).count())
-    return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.SharedTable(theirs))
+    return snapshots.once(connection.backend(rows), ("people", theirs.op()), lambda: connection.shared_table(theirs))
 
 
 def row_weight(m: Any, unit: PrivacyUnit) -> Any:
@@ -232,10 +232,10 @@ def row_weight(m: Any, unit: PrivacyUnit) -> Any:
     return unit.weights(m, lambda each, most: ibis.least(each, ibis.literal(most, type="int64"))).cast("int64")
 
 
-def with_weights(rows: Any, people: connection.SharedTable, ids: Sequence[str], unit: PrivacyUnit) -> Any:
+def with_weights(rows: Any, people: Any, ids: Sequence[str], unit: PrivacyUnit) -> Any:
     """Rows with their weights, w, in place of their ids. Those of people who are not there are left out."""
-    theirs, values = people.table, [name for name in rows.columns if name not in ids]
-    return rows.join(theirs.select(*ids, w=row_weight(theirs.m, unit)), list(ids)).select(*values, "w")
+    values = [name for name in rows.columns if name not in ids]
+    return rows.join(people.select(*ids, w=row_weight(people.m, unit)), list(ids)).select(*values, "w")
 
 
 def unit_sums(column: Any) -> dict[str, Any]:
@@ -260,12 +260,11 @@ class Sums(NamedTuple):
     units: int
 
 
-def people_sums(people: connection.SharedTable, unit: PrivacyUnit) -> Sums:
+def people_sums(people: Any, unit: PrivacyUnit) -> Sums:
     """The sums of people with so many rows, m."""
-    theirs = people.table.mutate(w=row_weight(people.table.m, unit))
-    (line,) = connection.result_rows(
-        theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **unit_sums(theirs.w * theirs.m))
-    )
+    theirs = people.mutate(w=row_weight(people.m, unit))
+    sums = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **unit_sums(theirs.w * theirs.m))
+    (line,) = connection.result_rows(sums)
     return Sums(int(line["people"]), int(line["rows"] or 0), unit_total(line))
 
 

@@ -28,17 +28,10 @@ from uptack.table.snapshots import state, without_engine_errors
 
 T = TypeVar("T")
 FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".dat": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".duckdb": "duckdb",
-    ".ddb": "duckdb",
+    **dict.fromkeys((".csv", ".tsv", ".txt", ".dat"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".duckdb", ".ddb"), "duckdb"),
 }
 FILES = ("csv", "parquet", "arrow")
 NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
@@ -320,9 +313,8 @@ def parquet(con: Any, names: list[str], hive: bool) -> Any:
     """Parquet files. With `hive`, folders such as ward=3 are a column of texts."""
     files = file_list(names)
     _same_schemas(con, files)
-    table = create_view(
-        con, f"SELECT * FROM read_parquet({files}, hive_partitioning = {hive}, hive_types_autocast = false)"
-    )
+    options = f"hive_partitioning = {hive}, hive_types_autocast = false"
+    table = create_view(con, f"SELECT * FROM read_parquet({files}, {options})")
     if "://" not in names[0]:
         _watch(con, names)
         state(con).mend = lambda: _mend(con, table, names, hive)

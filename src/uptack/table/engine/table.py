@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +30,6 @@ from uptack.table.engine.expressions import (
     text_key,
 )
 from uptack.table.engine.rows import Drops, EngineRows, order_keys, person_numbers, read_columns
-from uptack.table.memory.order import Selection
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name
@@ -69,8 +68,7 @@ class EngineTable(Table):
     `id_columns` say whose each row is; rows of nobody are not in the table. `durations` are columns of whole numbers
     that are ticks of durations, of which engines have no type. `unreadable` columns are of a type that ibis takes for
     another one (`uptack.table.engine.connection.unreadable`). Rows that do not meet the `conditions` have no value.
-    `outer` is the table that was opened, of which this one may be a part; a part has no public size. `kept` is what its
-    expression reads and must live as long.
+    `outer` is the table that was opened, of which this one may be a part; a part has no public size.
     """
 
     opened: Any
@@ -81,7 +79,6 @@ class EngineTable(Table):
     conditions: tuple[Condition, ...] = ()
     outer: Any = None
     is_part: bool = False
-    kept: tuple[connection.SharedTable, ...] = ()
 
     @staticmethod
     def of(opened: Any, durations: frozenset[str] = frozenset()) -> EngineTable:
@@ -183,20 +180,24 @@ class EngineTable(Table):
 
     def people(self) -> int:
         """How many people there are: secret of a part."""
-        kept = self.everybody()
-        counted = kept.table.aggregate(people=kept.table.count())
+        everybody = self.everybody()
+        counted = everybody.aggregate(people=everybody.count())
         (line,) = snapshots.once(self._con, counted.op(), lambda: connection.result_rows(counted))
         return int(line["people"])
 
-    def everybody(self) -> connection.SharedTable:
+    def everybody(self) -> Any:
         """One line per person: her ids, and how many rows she has."""
         return expressions.people_counts(self.table.select(**self.ids), list(self.ids))
+
+    def weighted(self, rows: Any) -> Any:
+        """Rows that have ids, with the weights that they have among all rows in place of these."""
+        return expressions.with_weights(rows, self.everybody(), list(self.ids), self.unit)
 
     def spread(self) -> tuple[int, int]:
         if not self.ids:
             return self.count(), 1
-        kept = self.everybody()
-        (line,) = connection.result_rows(kept.table.aggregate(rows=kept.table.m.sum(), most=kept.table.m.max()))
+        everybody = self.everybody()
+        (line,) = connection.result_rows(everybody.aggregate(rows=everybody.m.sum(), most=everybody.m.max()))
         return int(line["rows"] or 0), int(line["most"] or 0)
 
     @property
@@ -288,9 +289,9 @@ class EngineTable(Table):
     def where(self, conditions: Sequence[Condition]) -> EngineTable:
         return replace(self, conditions=(*self.conditions, *conditions))
 
-    def part(self, table: Any, *kept: connection.SharedTable) -> EngineTable:
+    def part(self, table: Any) -> EngineTable:
         """Some of the rows, as an expression, and those who own them."""
-        return replace(self, opened=table, conditions=(), is_part=True, kept=(*self.kept, *kept))
+        return replace(self, opened=table, conditions=(), is_part=True)
 
     def matching_rows(self) -> EngineTable:
         """The rows that meet the conditions. How many there are is secret."""
@@ -306,7 +307,7 @@ class EngineTable(Table):
             rows = replace(self, opened=self.table.mutate(**hidden), conditions=())
         expression = design.design_rows(rows, wanted)
         outer = self.outer if wanted.select is not None else expression
-        table = EngineTable(expression, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part, kept=self.kept)
+        table = EngineTable(expression, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part)
         *x, y = (table.column(name) for name in wanted.names)
         return Columns(x), y
 
@@ -366,9 +367,8 @@ class EngineTable(Table):
             return cached.columns([column])[0].finite()
         rows = self.table.select(v=steps_as_expression(column.steps, self._raw(column)))
         tests = [missing(rows.v), infinite(rows.v)]
-        return not any(
-            snapshots.once(self._con, ("finite", rows.op()), lambda: connection.count_conditions(rows, tests))
-        )
+        count = partial(connection.count_conditions, rows, tests)
+        return not any(snapshots.once(self._con, ("finite", rows.op()), count))
 
     counts, cells, common = engine_counts.counts, engine_counts.cells, engine_counts.common
     field_sums, cells_per_person = engine_counts.field_sums, engine_counts.cells_per_person
@@ -379,10 +379,8 @@ def steps_as_expression(steps: Steps, v: Any) -> Any:
     """What steps make of an expression, row by row."""
     for step in steps:
         if isinstance(step, Clipped):
-            low, high = float_literal(0.0), float_literal(1.0)
-            v = connection.ibis().cases(
-                (missing(v), connection.ibis().null().cast("float64")), (v > high, high), (v < low, low), else_=v
-            )
+            low, high, nothing = float_literal(0.0), float_literal(1.0), connection.ibis().null().cast("float64")
+            v = connection.ibis().cases((missing(v), nothing), (v > high, high), (v < low, low), else_=v)
         else:
             v = (v - float_literal(step.centre)).abs()
     return v
@@ -469,14 +467,14 @@ class CachedColumns:
     filter or a group of a large table stays with the engine, however few rows it has. So the number of queries does
     not tell how many rows meet a condition.
 
-    `selections` are the same in order, as far as somebody asked: of all rows of a column ("keep"), or of those that
-    have a value ("drop").
+    `_rows` are all rows of a column ("keep"), or those that have a value ("drop"): figures share the work of putting
+    them in order.
     """
 
     def __init__(self, read: Any, width: int) -> None:
         lines, self.width = read_columns(read, width)[0], width
         self.table = MemoryTable({f"v{i}": of_numpy(line) for i, line in enumerate(lines)})
-        self.selections = dict[str, Selection]()
+        self._rows = dict[str, MemoryRows]()
 
     def columns(self, columns: Sequence[Column]) -> list[Column]:
         """The same views of the columns in memory."""
@@ -486,12 +484,13 @@ class CachedColumns:
         ]
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None) -> MemoryRows:
-        """What a question is about. Figures of one column share the work of putting it in order."""
+        """What a question is about."""
         first, *others = self.columns(columns)
-        rows = self.table.rows([first, *others], infinite)
-        way = "keep" if infinite is None and first.finite() else first.missing
-        if infinite is not None or first.steps or not isinstance(way, str):  # a number fills what is missing
-            return rows
-        if way not in self.selections:
-            self.selections[way] = Selection(rows.values[0].copy())
-        return replace(rows, held=[self.selections[way]])
+        if infinite is not None or first.steps or others:
+            return self.table.rows([first, *others], infinite)
+        way = "keep" if first.finite() else first.missing
+        if not isinstance(way, str):  # a number fills what is missing
+            return self.table.rows([first])
+        if way not in self._rows:
+            self._rows[way] = self.table.rows([first])
+        return self._rows[way]

@@ -122,45 +122,30 @@ class MemoryGroups(GroupedTable):
         return groups, cells
 
     @cached_property
-    def _sorted(self) -> tuple[list[Hashable], Integers, Integers, Integers]:
-        """The groups, their sizes, the rows in the order of their groups, and where each group ends."""
+    def _parts(self) -> dict[tuple[Hashable, ...], Integers]:
+        """The rows of each group that occurs, in the order of the table; of people those in their own groups."""
         groups, cells = self._cells
         rows, whose = np.flatnonzero(cells >= 0), self.table.codes
-        chosen = cells[rows]
         if whose is not None:
             people, chosen = favourites(cells[rows], whose[rows], self.at_most)
-            mine = np.isin(whose[rows] * len(groups) + cells[rows], people * len(groups) + chosen)
-            rows = rows[mine]
-        sizes = np.bincount(chosen, minlength=len(groups))
-        order = rows[np.argsort(cells[rows], kind="stable")]
-        ends = np.cumsum(np.bincount(cells[rows], minlength=len(groups)))
-        there = np.flatnonzero(sizes)  # a group of hidden rows alone is none
-        starts = ends - np.bincount(cells[rows], minlength=len(groups))
-        return [groups[i] for i in there], sizes[there], order, np.stack([starts, ends])[:, there]
+            rows = rows[np.isin(whose[rows] * len(groups) + cells[rows], people * len(groups) + chosen)]
+        rows = rows[np.argsort(cells[rows], kind="stable")]
+        parts = np.split(rows, np.cumsum(np.bincount(cells[rows], minlength=len(groups)))[:-1])
+        return {group_key(group, self.kinds): part for group, part in zip(groups, parts, strict=False) if part.size}
 
     def per_person(self) -> Integers:
         cells = self._cells[1]
         assert self.table.codes is not None
         return cells_per_person(cells, self.table.codes)
 
-    @cached_property
-    def _number(self) -> dict[Hashable, int]:
-        return {group_key(group, self.kinds): i for i, group in enumerate(self._sorted[0])}
-
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
-        if unit is None:
-            return self._sorted[0], self._sorted[1]
         groups, cells = self._cells
         rows, whose = np.flatnonzero(cells >= 0), self.table.codes
         codes = None if whose is None else whose[rows]
-        found = units(cells[rows], len(groups), unit, codes, self.table.people)
-        there = np.flatnonzero(found)
+        found = units(cells[rows], len(groups), unit or self.unit, codes, self.table.people)
+        there = np.flatnonzero(found)  # a group of hidden rows alone is none
         return [groups[i] for i in there], found[there]
 
     def part(self, group: Hashable) -> Table:
-        """The rows of a group, in the order of the table."""
-        i = self._number.get(group_key(group, self.kinds))
-        if i is None:
-            return self.nothing()
-        start, end = self._sorted[3][:, i]
-        return self.table.part(self._sorted[2][start:end])
+        rows = self._parts.get(group_key(group, self.kinds))
+        return self.nothing() if rows is None else self.table.part(rows)

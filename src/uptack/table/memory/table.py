@@ -36,8 +36,7 @@ from uptack.table.protocol import (
     apply_steps,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.entrance import of_numpy
-from uptack.table.values.field import Field, Mask, no_rows
+from uptack.table.values.entrance import Field, Mask, no_rows, of_numpy
 from uptack.table.values.kinds import LARGEST, Kind, canonical, sorted_counts
 from uptack.table.values.times import TIMED, Form, label, unit_start
 
@@ -186,13 +185,16 @@ class MemoryTable(Table):
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> MemoryRows:
         """Hidden rows, missing values, numbers per person, weights: in this order."""
         read = [self._values(column) for column in columns]
-        lost = [self._left_out(column.missing, one, infinite) for column, one in zip(columns, read, strict=True)]
-        gone = [one for one in lost if one is not None]
-        out = np.logical_or.reduce(gone) if gone else None
+        lost = list[Mask]()
+        for column, (numbers, gone, bounded) in zip(columns, read, strict=True):
+            if infinite == "drop" and not bounded:
+                gone = ~np.isfinite(numbers) if gone is None else gone | ~np.isfinite(numbers)
+            if gone is not None and (infinite is not None or column.missing == "drop"):
+                lost.append(gone)
+        out = np.logical_or.reduce(lost) if lost else None
         kept = None if out is None or not out.any() else np.flatnonzero(~out)
-        values = [
-            _ready(c.missing if infinite is None else "drop", one, kept) for c, one in zip(columns, read, strict=True)
-        ]
+        ways = [column.missing if infinite is None else "drop" for column in columns]
+        values = [_ready(way, one, kept) for way, one in zip(ways, read, strict=True)]
         codes = self.codes if kept is None or self.codes is None else self.codes[kept]
         own = columns[0].own
         if own is None:
@@ -200,10 +202,8 @@ class MemoryTable(Table):
         assert codes is not None
         order = None if own.order is None else self.field(own.order).places()[0]
         order = order if order is None or kept is None else order[kept]
-        made = [
-            apply_steps(column.after, person_numbers(v, codes, self.people, own.how, order))
-            for column, v in zip(columns, values, strict=True)
-        ]
+        made = [person_numbers(one, codes, self.people, own.how, order) for one in values]
+        made = [apply_steps(column.after, one) for column, one in zip(columns, made, strict=True)]
         there = np.flatnonzero(np.bincount(codes, minlength=self.people))
         everybody = there.size == self.people
         return MemoryRows(made, PrivacyUnit(self.unit.ids), self.people, None, None if everybody else there)
@@ -230,15 +230,6 @@ class MemoryTable(Table):
             values, bounded = apply_steps(column.steps, values), False
         return values, gone, bounded
 
-    @staticmethod
-    def _left_out(missing: Missing, read: Values, infinite: Infinite | None) -> Mask | None:
-        """The rows that are left out."""
-        values, gone, bounded = read
-        if infinite == "drop" and not bounded:
-            beyond = ~np.isfinite(values)
-            return beyond if gone is None else gone | beyond
-        return gone if infinite is not None or missing == "drop" else None
-
     def counts(self, columns: Sequence[Column]) -> Counts:
         distinct = [self._distinct(column) for column in columns]
         keys, cells = counts.combinations(distinct)
@@ -259,9 +250,8 @@ class MemoryTable(Table):
 
     def _units(self, cells: Integers, size: int) -> Integers:
         codes = self.codes if self.codes is None or self.row_mask is None else self.codes[self.present]
-        return counts.units(
-            cells if self.row_mask is None else cells[self.present], size, self.unit, codes, self.people
-        )
+        cells = cells if self.row_mask is None else cells[self.present]
+        return counts.units(cells, size, self.unit, codes, self.people)
 
     def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
         field = self.fields[column.expr.name]
@@ -282,13 +272,11 @@ class MemoryTable(Table):
         if self.codes is not None and self.unit.weighted:
             codes = self.codes[rows]
             weights = self.unit.weights(np.maximum(np.bincount(codes, minlength=self.people), 1))[codes]
-        total = None
-        for start in range(0, max(rows.size, 1), BATCH):
-            part = slice(start, start + BATCH)
-            found = f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
-            total = found if total is None else [a + b for a, b in zip(total, found, strict=True)]
-        assert total is not None
-        return total
+        parts = (
+            f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
+            for part in (slice(start, start + BATCH) for start in range(0, max(rows.size, 1), BATCH))
+        )
+        return reduce(lambda sums, part: [a + b for a, b in zip(sums, part, strict=True)], parts)
 
     def _distinct(self, column: Column) -> tuple[Sequence[Hashable], Integers]:
         """The values of a column that occur, and each row's place among them; times by units of the calendar."""
@@ -314,9 +302,8 @@ class MemoryTable(Table):
 
 def without_rows(table: Table) -> MemoryTable:
     """A part of a table that has no rows, with the same columns. Looks at no row."""
-    fields = {
-        name: no_rows(kind, table.forms.get(name), name in table.categorical) for name, kind in table.kinds.items()
-    }
+    forms, categorical = table.forms, table.categorical
+    fields = {name: no_rows(kind, forms.get(name), name in categorical) for name, kind in table.kinds.items()}
     return MemoryTable(fields, table.unit, np.zeros(0, np.int64) if table.unit.ids else None, 0, is_part=True)
 
 

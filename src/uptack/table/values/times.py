@@ -46,8 +46,8 @@ UNITS = {
 }
 """Durations that have a name."""
 
-SPAN = r"(?P<sign>-?)(?P<hours>[0-9]{1,9}):(?P<minutes>[0-5][0-9]):(?P<seconds>[0-5][0-9])(?:\.(?P<parts>[0-9]{1,9}))?"
-"""A duration as a text: hours, minutes and seconds, such as 01:30:00, -0:00:07.5 or 120:00:00."""
+SPAN = r"(?P<H>[0-9]{1,9}):(?P<M>[0-5][0-9]):(?P<S>[0-5][0-9])(?:\.(?P<f>[0-9]{1,9}))?"
+"""A duration as a text, without its sign: hours, minutes and seconds, such as 01:30:00, 0:00:07.5 or 120:00:00."""
 
 BLANKS = " \t\n\v\f\r"
 """What may stand around a time or a duration that is written, in a cell of a file too."""
@@ -119,6 +119,8 @@ class Form:
 
 FORMS = {"date": Form("date"), "datetime": Form("clock"), "datetime-utc": Form("utc"), "duration": Form("duration")}
 """Kinds of times and durations that can be declared."""
+TYPES = ("integer", "number", "boolean", "text", *FORMS)
+"""All kinds that a curator can declare."""
 
 
 # ------------------------------------------------------------------------------------------------------ rows as ticks
@@ -239,10 +241,10 @@ def ticks_beside(argument: str, value: Any, form: Form) -> int:
 def _parse_text(text: str) -> Any:
     """A date, or a time, as ISO 8601 writes it, or a duration; None for any other text, such as digits alone."""
     bare = text.strip(BLANKS)
-    if (span := re.fullmatch(SPAN, bare)) is not None:
-        hours, minutes, seconds = (int(span[name]) for name in ("hours", "minutes", "seconds"))
-        nanoseconds = ((hours * 60 + minutes) * 60 + seconds) * 10**9 + int((span["parts"] or "").ljust(9, "0"))
-        return timedelta(microseconds=(-nanoseconds if span["sign"] else nanoseconds) // 1000)  # rounded down
+    if (span := re.fullmatch(f"-?{SPAN}", bare)) is not None:
+        hours, minutes, seconds = (int(span[name]) for name in "HMS")
+        nanoseconds = ((hours * 60 + minutes) * 60 + seconds) * 10**9 + int((span["f"] or "").ljust(9, "0"))
+        return timedelta(microseconds=(-nanoseconds if bare[0] == "-" else nanoseconds) // 1000)  # rounded down
     if "-" not in text[1:]:
         return None
     for read in (date.fromisoformat, datetime.fromisoformat):

@@ -70,30 +70,18 @@ class PopulationInterval:
 
 
 @dataclass(frozen=True)
-class ShiftedReach:
+class ShiftedReach(Reach):
     """The reach of T less a released value. Subtraction keeps order, and so does clipping to ±8e307 first, which keeps
     the difference finite."""
 
     reach: Reach
     origin: float
 
-    @property
-    def value(self) -> float:
-        """T - origin."""
-        return float(self._shift(np.array(self.reach.value)))
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
-        low, high = self._shift(np.array(self.reach.interval(k)))
-        return float(low), float(high)
-
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """The ends for k = 0, ..., steps."""
-        low, high = self.reach.intervals(steps)
-        return self._shift(low), self._shift(high)
-
-    def _shift(self, x: Floats) -> Floats:
-        return np.asarray(np.clip(x, -8e307, 8e307) - min(max(self.origin, -8e307), 8e307))
+        """Those of T, moved."""
+        low, high = (np.clip(end, -8e307, 8e307) for end in self.reach.intervals(steps))
+        origin = min(max(self.origin, -8e307), 8e307)
+        return low - origin, high - origin
 
 
 def confidence_of(interval: Rational) -> Fraction:

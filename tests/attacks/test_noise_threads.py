@@ -172,8 +172,8 @@ RELEASES = {
     "count": lambda e: ut.count(ROWS > 0, epsilon="1/7", entropy=e).value,
     "histogram": lambda e: ut.histogram(ROWS, edges=[-1, 0, 1], epsilon=1, entropy=e).value.counts,
     "kde": lambda e: ut.kde(ROWS, epsilon=1, delta=1e-6, bandwidth=0.5, points=[0.0], entropy=e).value.answers,
-    "moments": lambda e: CaratheodoryNoise(40, Fraction(1), SUBSTITUTE).draw(e),
-    "few moments": lambda e: CaratheodoryNoise(3, Fraction(1), SUBSTITUTE).draw(e),
+    "moments": lambda e: CaratheodoryNoise(40, Fraction(1), SUBSTITUTE).draw(80, e),
+    "few moments": lambda e: CaratheodoryNoise(3, Fraction(1), SUBSTITUTE).draw(6, e),
 }
 
 

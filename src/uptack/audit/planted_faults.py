@@ -307,7 +307,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("ball noise ÷ 2", "moments, Gamma noise", result("densities.BallNoise.scale", times(HALF))),
     ("Carathéodory noise ÷ 10", "moments, Carathéodory noise", result("densities.CaratheodoryNoise.scale", times(Fraction(1, 10)))),
     ("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.LaplaceNoise.scale", times(Fraction(1, 3)))),
-    ("moments: sums without noise", "moments, Gamma noise", no_draw("NoisyMoments", lambda v: v)),
+    ("moments: sums without noise", "moments, Gamma noise", no_draw("IntegerNoise", lambda v: v)),
     ("moments: a box off the data", "moments, private box", patch("densities.private_box", lambda f: _data_box)),
     ("kernel machine ÷ 2", "kernel machine", argument("kernels._add_noise", 1, times(HALF))),
     # noise and tables of counts

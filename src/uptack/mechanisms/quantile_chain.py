@@ -328,7 +328,11 @@ class Sums(ABC):
 
     def _arrivals(self, sums: Numbers, gap: int) -> Numbers:
         """arrivals from sums, by the formulas above."""
-        decay, out = lambda rows: self.powers(4 * rows), 0 * sums
+        out = 0 * sums
+
+        def decay(rows: int) -> Any:
+            return self.powers(4 * rows)
+
         if self._up:
             out[0 if gap else 1 :] = np.cumsum(sums)[: sums.size if gap else -1]
             if gap > 1:

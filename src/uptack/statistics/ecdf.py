@@ -363,16 +363,16 @@ def ecdf(
 
     chosen = next((c for c in sorted(counts, key=wide) if fits(n, c)), None)
     if chosen is None:
-        return question.account.close(question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0])))))
+        return question.close(question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0])))))
     quantiles = quantile_trees.tree_quantiles(data, n, _ranks(n, chosen), for_knots)
     assert quantiles is not None, "the same public rule as above"
     edges = np.unique(quantiles)
     noise = RunningNoise.of(edges.size + 1, for_counts.epsilon, moved)
     bins = np.array(data.sum(functools.partial(_counts_between, knots=edges.tolist())), np.int64)
-    low, high = for_counts.account.draw(RunningCounts(loss.Pure(for_counts.epsilon), noise), bins)
+    low, high = for_counts.draw(RunningCounts(loss.Pure(for_counts.epsilon), noise), bins)
     step = None if question.granularity is None else float(question.granularity)
     up_to = np.concatenate((low, n - high[::-1])).astype(np.float64)  # counted from the nearer end, with noise
-    return question.account.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
+    return question.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
 
 
 def _bins_moved(question: Question) -> int:

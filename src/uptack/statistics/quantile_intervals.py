@@ -350,7 +350,7 @@ def ends_around(
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
     nested = inverse.boxes([ShiftedReach(reach, around)], steps, OFFSETS)
-    ordinals = side.account.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
+    ordinals = side.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
     if ordinals is None:
         return None
     return around + OFFSETS.value(min(max(ordinals[0] + outward, -OFFSETS.top), OFFSETS.top))
@@ -435,4 +435,4 @@ def quantile_interval(
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
     n, question = (data.count(), question) if ranks_follow_size(at, question) else public_size(data.count(), question)
-    return question.account.close(ends_around(data, n, at, sure, near, question))
+    return question.close(ends_around(data, n, at, sure, near, question))

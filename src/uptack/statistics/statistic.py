@@ -105,7 +105,7 @@ def release_statistic(
     """The statistic of x by the requested method, or ⊥."""
     question = read_question(statistic.name, epsilon, options)
     data, question = column(x, question, not statistic.whole, "spread" if statistic.scale else "place")
-    return question.account.close(outcome(statistic, data, question))
+    return question.close(outcome(statistic, data, question))
 
 
 def outcome(statistic: Statistic, data: Column, question: Question) -> Outcome[float]:
@@ -143,7 +143,7 @@ def outcome_for_size(statistic: Statistic, data: Column, n: int, question: Quest
 
 def _by_inverse_sensitivity(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """By inverse sensitivity, at pure ε. Ranks are those of n, the number of rows, public or not, or a noisy one."""
-    g = question.account.adjacency.rows_per_person
+    g = question.rows
     return inverse_draw(
         question,
         n,
@@ -177,7 +177,7 @@ def inverse_draw(
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
     """
-    account, secret, step = question.account, question.size_is_secret, question.granularity
+    secret, step = question.size_is_secret, question.granularity
     offered: Sequence[Lattice] = (
         lattices if question.plausible is None else question.plausible_lattices(lattices, scale)
     )
@@ -187,10 +187,10 @@ def inverse_draw(
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
     size, kappa = secret_room() if secret or kappa is None else (n, kappa)
-    lattice, steps = seen[0], useful_steps(seen[1], size, account.adjacency.rows_per_person)
+    lattice, steps = seen[0], useful_steps(seen[1], size, question.rows)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
-    ordinals = account.draw(
-        inverse.InverseDraw.of(account.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
+    ordinals = question.draw(
+        inverse.InverseDraw.of(question.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
     )
     if ordinals is None:
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
@@ -230,7 +230,7 @@ def _lattice_and_steps(
     upper bound of it may: with a lattice for that bound, ⊥ is rare if few rows are left out, and free if even that many
     rows would be too few.
     """
-    epsilon, lattice = question.account.epsilon, lattices[0]
+    epsilon, lattice = question.epsilon, lattices[0]
     if inside is not None:
         if not question.size_is_secret:
             return inverse.choose_lattice(inside, epsilon, dimension, lattices)
@@ -318,7 +318,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
         bound = min(SCALE_SLOPE * _rows_examined(first) / n, dwork_lei.log_width(n))
         widest = LARGEST_NOISE if stages == 1 else LARGEST_ROUGH_NOISE
         scale = ptr.TestedAnswer.of(_ladder(first, bound, widest, ptr.ratio), scale=True)
-    spread = first.account.draw(
+    spread = first.draw(
         scale,
         lambda steps: (
             statistic.reach(data, n, steps, g) if stages == 1 else range_reach(data, statistic.spread(n), steps, g)
@@ -334,7 +334,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
         s = max(spread.value, 1e-300)
         bounds = _ladder(rest, statistic.slope * s * _rows_examined(rest) / n, LARGEST_NOISE * s, ptr.diameter)
         location = ptr.TestedAnswer.of(bounds, scale=False)
-    answer = rest.account.draw(location, lambda steps: statistic.reach(data, n, steps, g))
+    answer = rest.draw(location, lambda steps: statistic.reach(data, n, steps, g))
     return rest.refuse(how, advice()) if answer is None else Outcome(answer.value, how, answer.noise)
 
 
@@ -380,7 +380,7 @@ def _trimmed_mean_by_grids(
     low, high = statistic.spread(n)
     grids = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
     ranks = low + 1 - rows, high - 1 + rows
-    spread = question.account.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
+    spread = question.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
     if spread is None:
         return question.refuse(GRIDS, advice)
     bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
@@ -391,7 +391,7 @@ def _trimmed_mean_by_grids(
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
-    value, noise = dwork_lei.noisy_mean(mean, bound, level, failure, question.account)
+    value, noise = dwork_lei.noisy_mean(mean, bound, level, failure, question)
     return Outcome(value, GRIDS, noise)
 
 

@@ -246,7 +246,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.WindowRows.up_to", lambda f: _count_by_value)),
     ("ecdf: a replaced row counted as one move", "distribution", always("statistics._bins_moved", 1)),
     ("ecdf: the same where rows are dropped", "distribution, drop", always("statistics._bins_moved", 1)),
-    ("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.RunningNoise.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
+    ("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.RunningCounts.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
     ("ecdf: running counts without noise", "distribution", no_draw("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
     ("secret n: the true number of rows", "mean, add/remove", TRUE_SIZE),
     ("secret n: in a density", "density, add/remove", TRUE_SIZE),

@@ -43,13 +43,12 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class PricedDraw:
-    """A draw of one release on two neighbours: both inputs, the price of the move and the ε that it may cost."""
+    """A draw of one release on two neighbours: both inputs, and the price of the move."""
 
     mechanism: Mechanism[Any, Any]
     value: Any
     other: Any
     price: float
-    allowed: float
 
     @property
     def name(self) -> str:
@@ -112,7 +111,7 @@ def prices(scenario: Scenario, pair: Pair, seed: int = 0) -> Prices:
             continue
         except OverflowError:  # further than floats go
             move = math.inf
-        priced.append(PricedDraw(one.mechanism, one.value, other.value, move, allowed))
+        priced.append(PricedDraw(one.mechanism, one.value, other.value, move))
         if not _within(move, allowed):
             problems.append(f"{where}: costs ε = {move:.4g} of {allowed:.4g}")
     total = _total(priced, getattr(results[0], "loss", None), claims[0])

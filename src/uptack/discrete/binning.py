@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.discrete.domains import Domain
+from uptack.discrete.domains import levels_of, places
 from uptack.errors import InvalidArgument
 from uptack.labels import pasted
 from uptack.noise.integer_laws import Integers
@@ -111,19 +111,18 @@ def by_calendar(x: Column, every: str | None) -> Column:
 
 @dataclass(frozen=True)
 class KeyCells:
-    """One cell for each key."""
+    """One cell for each key, or for each of the integers 0, 1, 2, …"""
 
-    domain: Domain
+    keys: tuple[Hashable, ...] | int
 
     @property
     def cells(self) -> tuple[Hashable, ...]:
         """The keys."""
-        levels = self.domain.columns["x"]
-        return tuple(range(levels) if isinstance(levels, int) else levels)
+        return tuple(range(self.keys)) if isinstance(self.keys, int) else self.keys
 
     def places(self, x: Any) -> Integers:
         """The number of the cell that each row is in; -1 for none."""
-        return self.domain.encode({"x": x})
+        return places(x, self.keys)
 
 
 def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells:
@@ -141,11 +140,8 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
         if isinstance(keys, int) and x.kind not in NUMERIC:
             fix = "keys=k stands for the integers from 0 to k - 1."
             raise InvalidArgument("x", "a one-dimensional column of keys", x.kind, fix)
-        try:
-            cells = KeyCells(Domain({"x": keys}))
-        except InvalidArgument as error:
-            raise InvalidArgument("keys", error.must, error.got) from None
-        listed = () if isinstance(cells.domain.columns["x"], int) else cells.cells
+        cells = KeyCells(levels_of("keys", keys))
+        listed = () if isinstance(cells.keys, int) else cells.keys
         check_kind("keys", listed, x.name, "any" if x.name in x.table.categorical else x.kind)
         distinct("keys", listed, [x.kind], "distinct values of the column's type")
         return cells

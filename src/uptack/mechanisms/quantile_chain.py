@@ -18,7 +18,7 @@ at most 4. With g rows, the product of the weights and the product of their sums
 
 **Bounded range.** All vectors together have bounded range ε: with s the sum of the exponents over all bins, ln(P/P') =
 (s' - s)·ln(1/q) plus a number that does not depend on the vectors, and |s' - s| ≤ 4g. So the log-ratio lies in an
-interval of length 8g·ln(1/q) ≤ ε. `inverse_loss` is what the draw reports.
+interval of length 8g·ln(1/q) ≤ ε.
 
 **Other adjacencies.** Replace the table by its n least rows, filled up with rows at +∞ where there are fewer, for a
 public n. Neighbours under ADD_REMOVE, or with rows dropped, become tables of n rows that differ in at most one row. ∎

@@ -18,7 +18,7 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, least, read
 from uptack.mechanisms import inverse_sensitivity as inverse
-from uptack.mechanisms.inverse_sensitivity import Refusal, inverse_loss, slack_needed, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import Refusal, slack_needed, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach
@@ -392,7 +392,7 @@ def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
     """A noisy number of rows, if it is secret and ranks do not follow it, and two draws of bounded range."""
     bought = secret_size(given, cost) and not interval_follows(given, cost)
     count = cost.exact_epsilon * COUNT_SHARE if bought else Fraction(0)
-    ends = (inverse_loss((cost.exact_epsilon - count) / 2),) * 2
+    ends = (loss.BoundedRange((cost.exact_epsilon - count) / 2),) * 2
     return loss.Composed((loss.Pure(count), *ends) if count else ends)
 
 

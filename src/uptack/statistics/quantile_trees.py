@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.exact import bisect
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, inverse_loss, round_to
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, round_to
 from uptack.mechanisms.quantile_tree import FEW, Tree
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
@@ -317,7 +317,7 @@ def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Questio
 
 def tree_loss(tree: Tree) -> loss.Loss:
     """The composed loss of the tiers of a tree."""
-    tiers = tuple(inverse_loss(tier.epsilon) for tier in tree.tiers)
+    tiers = tuple(loss.BoundedRange(tier.epsilon) for tier in tree.tiers)
     return tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
 
 

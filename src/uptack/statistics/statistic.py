@@ -178,9 +178,7 @@ def inverse_draw(
     of g: tied values then fill a shell of many points instead of one.
     """
     secret, step = question.size_is_secret, question.granularity
-    offered: Sequence[Lattice] = (
-        lattices if question.plausible is None else question.plausible_lattices(lattices, scale)
-    )
+    offered = question.plausible_lattices(lattices, scale)
     public = question.at_most if secret and question.count is None else n
     kappa = known if known is not None else None if public is None else room(public)
     seen = _lattice_and_steps(kappa if public is not None else None, question, dimension, offered)
@@ -457,4 +455,4 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
         tree = quantile_trees.plan_tree(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
         if tree is not None:
             return quantile_trees.tree_loss(tree[1])
-    return inverse.inverse_loss(cost.exact_epsilon)
+    return loss.BoundedRange(cost.exact_epsilon)

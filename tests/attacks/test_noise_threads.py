@@ -15,7 +15,7 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM, law_p_value
 from uptack import exact, mechanisms
 from uptack.densities.caratheodory import CaratheodoryNoise
-from uptack.exact import Real
+from uptack.exact import Real, exp_minus
 from uptack.noise import (
     BernoulliExp,
     Geometric,
@@ -26,7 +26,7 @@ from uptack.noise import (
     integer_laplace,
     integer_laws,
 )
-from uptack.noise.coins import Coin, exp_minus
+from uptack.noise.coins import Coin
 from uptack.privacy import SUBSTITUTE, gaussian_noise_multiplier
 
 THREADS = 8
@@ -244,8 +244,7 @@ def test_searches_at_many_precisions_agree():
 FORKS = """
 import os, threading, time
 from fractions import Fraction
-from uptack.exact import working
-from uptack.noise.coins import exp_minus
+from uptack.exact import exp_minus, working
 stop = threading.Event()
 def busy():
     while not stop.is_set():

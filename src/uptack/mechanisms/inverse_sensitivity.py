@@ -46,10 +46,10 @@ from flint import arb
 from numpy.typing import NDArray
 
 from uptack.account import AssumptionFailed, Mechanism
-from uptack.exact import ball, logarithm
+from uptack.exact import ball, exp_minus, logarithm
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
-from uptack.noise.coins import exp_minus, pick
+from uptack.noise.coins import pick
 from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach
 

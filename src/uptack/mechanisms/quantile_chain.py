@@ -52,9 +52,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from uptack.account import AssumptionFailed, Mechanism
-from uptack.exact import Real, ball, logarithm
+from uptack.exact import Real, ball, exp_minus, logarithm
 from uptack.noise import Entropy
-from uptack.noise.coins import Coin, exp_minus, pick
+from uptack.noise.coins import Coin, pick
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

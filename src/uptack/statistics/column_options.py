@@ -21,8 +21,7 @@ from uptack.display.numbers import SHOWN
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import noisy_integer
-from uptack.mechanisms.plausible_range import Lattice, Plausible
-from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
+from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Adjacency
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
@@ -239,13 +238,6 @@ class Question(Account):
         """Whether ranks may follow a secret number of rows: not if one person can move the two apart."""
         apart = self.capped and self.adjacency.size_is_public
         return self.size_is_secret and self.method == "inverse" and not apart
-
-    def plausible_lattices(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
-        """Lattices of candidates with the plausible range of values; for a `spread`, of their distances."""
-        if self.plausible is None:
-            return tuple(lattices)
-        low, high = self.plausible
-        return tuple(Plausible(one, *((0.0, high - low) if spread else (low, high))) for one in lattices)
 
     def refuse(self, how: str, advice: Advice, why: str = "") -> Outcome[Any]:
         """⊥ with advice. `why` names the step that failed, in released numbers; it is shown if something was spent."""

@@ -22,7 +22,7 @@ from uptack.exact import Rational, read
 from uptack.mechanisms import dwork_lei, ptr
 from uptack.mechanisms import inverse_sensitivity as inverse
 from uptack.mechanisms.inverse_sensitivity import LATTICES, slack_needed, steps_needed
-from uptack.mechanisms.plausible_range import Lattice
+from uptack.mechanisms.plausible_range import Lattice, Plausible
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach, Segment
@@ -143,7 +143,7 @@ def outcome_for_size(statistic: Statistic, data: Column, n: int, question: Quest
 
 def _by_inverse_sensitivity(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """By inverse sensitivity, at pure ε. Ranks are those of n, the number of rows, public or not, or a noisy one."""
-    g = question.rows
+    g = question.adjacency.rows_per_person
     return inverse_draw(
         question,
         n,
@@ -178,14 +178,18 @@ def inverse_draw(
     of g: tied values then fill a shell of many points instead of one.
     """
     secret, step = question.size_is_secret, question.granularity
-    offered = question.plausible_lattices(lattices, scale)
+    offered: Sequence[Lattice] = lattices
+    if question.plausible is not None:
+        low, high = question.plausible
+        guess = (0.0, high - low) if scale else (low, high)  # of a scale, the distances in the plausible range
+        offered = [Plausible(one, *guess) for one in lattices]
     public = question.at_most if secret and question.count is None else n
     kappa = known if known is not None else None if public is None else room(public)
     seen = _lattice_and_steps(kappa if public is not None else None, question, dimension, offered)
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
     size, kappa = secret_room() if secret or kappa is None else (n, kappa)
-    lattice, steps = seen[0], useful_steps(seen[1], size, question.rows)
+    lattice, steps = seen[0], useful_steps(seen[1], size, question.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
     ordinals = question.draw(
         inverse.InverseDraw.of(question.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))

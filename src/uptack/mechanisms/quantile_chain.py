@@ -220,7 +220,7 @@ class Chain:
         left = len(bases) - 1
         cell = self._pick(entropy, "last")
         while True:
-            alone = self._floats.weights_of(left, cell).size == 1
+            alone = len(self._floats.runs(left, cell)) == 1
             k = 1 if alone else 1 + self._pick(entropy, "weights_of", left, cell)
             path += [cell + bases[left] - bases[left - j] for j in range(k)]
             left -= k
@@ -271,7 +271,7 @@ class Sums(ABC):
         """q to these powers."""
 
     @abstractmethod
-    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Numbers, float]:
+    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[Any], float]:
         """q to these powers at these scales, and the scale that all of them then have."""
 
     @abstractmethod
@@ -299,11 +299,11 @@ class Sums(ABC):
         """The exponent of q of gaps without rows, where `rows` were the target: a move down by as many."""
         return 4 * rows if self._up else 0
 
-    def _runs(self, at: int) -> list[tuple[int, int]]:
-        """For k = 1, 2, ...: the first of the k coordinates up to `at` that share a cell, and how far its base is."""
-        bases = self.bin.bases
+    def runs(self, at: int, cell: int = 0) -> list[tuple[int, int]]:
+        """For k = 1, 2, ...: the first of k coordinates up to `at` that share this cell, and how far its base is."""
+        bases, cells = self.bin.bases, self.volumes.shape[1]
         apart = ((j, bases[at] - bases[j]) for j in range(at, -1, -1))
-        return list(itertools.takewhile(lambda run: run[1] < self.volumes.shape[1], apart))
+        return list(itertools.takewhile(lambda run: cell + run[1] < cells, apart))
 
     @cached_property
     def _tables(self) -> tuple[list[Numbers], list[float], list[Numbers], list[float]]:
@@ -312,10 +312,10 @@ class Sums(ABC):
         sums, reached = list[Numbers](), list[float]()
         bases, cells = self.bin.bases, self.volumes.shape[1]
         for at, share in enumerate(self.shares):
-            runs, total, power = self._runs(at), 0 * share, 1
+            runs, total, power = self.runs(at), np.zeros_like(share), 1
             factors, scale = self.factors([self._empty(apart) for _, apart in runs], [entered[j] for j, _ in runs])
             for k, ((j, apart), factor) in enumerate(zip(runs, factors, strict=True), 1):
-                power = power * share / k
+                power = power * (share / k)
                 total[: cells - apart] += power[: cells - apart] * arrivals[j][apart:] * factor
             total, scale = self.rescale(total, scale)
             sums.append(total)
@@ -328,7 +328,7 @@ class Sums(ABC):
 
     def _arrivals(self, sums: Numbers, gap: int) -> Numbers:
         """arrivals from sums, by the formulas above."""
-        out = 0 * sums
+        out = np.zeros_like(sums)
 
         def decay(rows: int) -> Any:
             return self.powers(4 * rows)
@@ -347,13 +347,14 @@ class Sums(ABC):
 
     def before(self, at: int, following: int) -> Any:
         """The same for coordinate `at` where the next one's cell is known."""
-        lower = np.arange(self._away.size) < following + self.bin.bases[at + 1] - self.bin.bases[at]
-        return self.weights(self._tables[2][at] * lower, self._against(self._away[0] + 2 * following - self._away))
+        lower = self._tables[2][at].copy()
+        lower[max(following + self.bin.bases[at + 1] - self.bin.bases[at], 0) :] = 0
+        return self.weights(lower, self._against(self._away[0] + 2 * following - self._away))
 
     def weights_of(self, at: int, cell: int) -> Any:
         """For k = 1, 2, ... the weight of k coordinates up to `at` in this cell."""
         (arrivals, entered, *_), share = self._tables, self.shares[at][cell]
-        runs = [(j, apart) for j, apart in self._runs(at) if cell + apart < self._away.size]
+        runs = self.runs(at, cell)
         some = [share**k / math.factorial(k) * arrivals[j][cell + apart] for k, (j, apart) in enumerate(runs, 1)]
         return self.weights(some, [self._empty(apart) for _, apart in runs], [entered[j] for j, _ in runs])
 
@@ -373,10 +374,10 @@ class FloatSums(Sums):
         """By the logarithm of q, which is next to 1."""
         return np.exp(self.log_q * exponents)
 
-    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Floats, float]:
+    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[float], float]:
         """At the largest scale."""
-        logs = self.log_q * np.array(exponents) + np.array(scales)
-        return np.exp(logs - logs.max()), float(logs.max())
+        logs = [self.log_q * exponent + scale for exponent, scale in zip(exponents, scales, strict=True)]
+        return [math.exp(log - max(logs)) for log in logs], max(logs)
 
     def rescale(self, x: Floats, scale: float) -> tuple[Floats, float]:
         """Divided by the largest."""
@@ -386,7 +387,10 @@ class FloatSums(Sums):
     def weights(self, x: Any, exponents: Any, scales: Any = 0.0) -> Floats:
         """Their logarithms."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(x) + self.log_q * np.asarray(exponents) + np.asarray(scales))
+            logs: Floats = np.log(x)
+        logs += self.log_q * np.asarray(exponents)
+        logs += scales
+        return logs
 
     @cached_property
     def total(self) -> float:
@@ -412,9 +416,9 @@ class ExactSums(Sums, Generic[Number]):
         power: Any = np.frompyfunc(lambda k: self.q ** int(k), 1, 1)
         return power(exponents)
 
-    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Numbers, float]:
+    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[Number], float]:
         """There is one scale."""
-        return self.powers(np.array(exponents)), 0.0
+        return [self.q**exponent for exponent in exponents], 0.0
 
     def rescale(self, x: Numbers, scale: float) -> tuple[Numbers, float]:
         """As it is."""
@@ -432,15 +436,18 @@ def window_sums(x: Floats, width: int, log_decay: float) -> Floats:
 
 def _windows(x: Numbers, width: int, decay: Callable[[int], Any]) -> Numbers:
     """Σ_(j < width) x(t + j)·decay(j) for each t: the sums of 1, 2, 4, ... terms that make up the width."""
-    width, out, block, size, offset = min(width, x.size), 0 * x, x, 1, 0
-    while size <= width:
+    width, out, block, size, offset = min(width, x.size), np.zeros_like(x), x, 1, 0
+    while True:
         if width & size:
             out[: x.size - offset] += decay(offset) * block[offset:]
             offset += size
+        if 2 * size > width:
+            return out
+        if (step := decay(size)) == 0:  # as a float: what is further away adds nothing
+            return block
         doubled = block.copy()
-        doubled[:-size] += decay(size) * block[size:]
+        doubled[:-size] += step * block[size:]
         block, size = doubled, 2 * size
-    return out
 
 
 # ------------------------------------------------------------- the draw as a mechanism, and by how much its scores move

@@ -195,6 +195,12 @@ def single(name: str, value: object, must: str = "one value", fix: str = "") -> 
         raise InvalidArgument(name, must, outline(value), fix)
 
 
+def left_out(name: str, value: object, when: str, fix: str = "") -> None:
+    """Refuses an option that does not apply."""
+    if value is not None:
+        raise InvalidArgument(name, f"left out {when}", describe(value), fix)
+
+
 def truth(name: str, value: object) -> bool:
     """True or False; 1 and 0 stand for them."""
     plain = isinstance(value, bool | np.bool_) or (type(value) is int and value in (0, 1))

@@ -68,8 +68,7 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
         if form is not None:
             must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.plural}"
             raise InvalidArgument("edges", must, checks.outline(edges))
-        if every is not None:
-            raise InvalidArgument("every", "left out if edges are numbers", repr(every))
+        checks.left_out("every", every, "if edges are numbers")
         return None
     times, ticks = given
     if form is None:
@@ -84,8 +83,7 @@ def check_calendar(x: Any, kind: Kind, edges: object, keys: object, every: objec
     """Check units of the calendar against keys and the kind of the column; a table's times need them, or edges."""
     if every is not None:
         checks.choice("every", every, CALENDAR)
-        if keys is not None:
-            raise InvalidArgument("keys", "left out if every= is given", "some", "The calendar units are the cells.")
+        checks.left_out("keys", keys, "if every= is given", "The calendar units are the cells.")
         if kind == "duration":
             raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
     elif isinstance(x, Column) and x.form is not None and edges is None:

@@ -266,10 +266,9 @@ def histogram(
             exact = exact.floats()  # keys are exact; between edges floats will do
         return cells, exact.table.cells([exact], binning.places, len(cells))
 
-    people, size = partial(column.table.cells_per_person, [column], binning.places), column.table.size
-    return release_counts(
-        account, unit, len(cells), people, count_cells, total=size if fixed else None, nonnegative=lifted
-    )
+    people, size = partial(column.table.cells_per_person, [column], binning.places), len(cells)
+    total_rows = column.table.size if fixed else None
+    return release_counts(account, unit, size, people, count_cells, total=total_rows, nonnegative=lifted)
 
 
 def _of_unit(column: Column, unit: PrivacyUnit) -> Column:
@@ -433,9 +432,8 @@ def count_by_group(
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     lifted = checks.truth("nonnegative", nonnegative)
-    if share is not None:
-        fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
-        raise InvalidArgument("share", "left out for counts", checks.describe(share), fix)
+    fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
+    checks.left_out("share", share, "for counts", fix)
     public = None if groups is None else groups_of(groups, data.groups.value_kinds)
     failing = checks.delta("delta", delta)
     if public is None and failing == 0:
@@ -443,9 +441,9 @@ def count_by_group(
         raise InvalidArgument("groups", "listed if δ is 0", "nothing", fix)
     (rows,) = data.arguments
     unit = _unit(rows)
-    if groups_per_person is not None and unit.share != "any":
+    if unit.share != "any":
         fix = "A row is in one group." if not relation.person else "It goes with counts of people."
-        raise InvalidArgument("groups_per_person", "left out here", checks.describe(groups_per_person), fix)
+        checks.left_out("groups_per_person", groups_per_person, "here", fix)
     if groups_per_person is not None:
         unit = replace(unit, at_most=check_groups_per_person(groups_per_person))
     counted = data.groups if public is None else data.groups.among(public)

@@ -364,17 +364,15 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
         if not low < high:
             raise InvalidArgument("plausible", must, checks.describe(guess))
         plausible = float(low), float(high)
-        if method != "inverse":
-            fix = "Only method='inverse' can use a guess."
-            raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
     if granularity is not None:
         step = checks.positive("granularity", in_ticks(duration_of_word(granularity)))
         if not Fraction(1, 10**75) <= step <= 10**75:  # beyond, lattices hold no multiples of it, or only those
             fix = "Leave it out, or change the unit of x."
             raise InvalidArgument("granularity", "a number from 1e-75 to 1e+75", checks.describe(granularity), fix)
-        if method != "inverse":
-            fix = "The other methods add noise, so their answers are not multiples of a step."
-            raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
+    if method != "inverse":
+        checks.left_out("plausible", guess, "unless method='inverse'", "Only method='inverse' can use a guess.")
+        fix = "The other methods add noise, so their answers are not multiples of a step."
+        checks.left_out("granularity", granularity, "unless method='inverse'", fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
     question = Question.open(name, epsilon, **promised)
     missing = options.get("missing", "error")

@@ -126,7 +126,7 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class FramePlan:
-    """The public decisions: shares of ε for the anchor, the sides, a check and the sums, and T.
+    """The public decisions: shares of ε for the anchor, the sides, a check and the sums, which add up to 1, and T.
 
     `per_row` is ε over the rows of a person: the budget of one row.
     """
@@ -147,11 +147,6 @@ class FramePlan:
         sides = (1 - anchor - check) * Fraction(2, 5)
         left_out = min(int(NATS / (anchor * epsilon)), n // 6)
         return FramePlan(anchor, sides, check, 1 - anchor - check - sides, left_out, epsilon)
-
-    @property
-    def shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """They add up to 1."""
-        return self.anchor, self.sides, self.check, self.sums
 
 
 @dataclass(frozen=True)

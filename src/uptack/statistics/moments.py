@@ -242,7 +242,7 @@ def frame_moments(
         return question.refuse(HOW, refusal(n, question, looked=False)), question
     recipe = recipes[0] if question.adjacency.size_is_public else recipes[1]
     plan = FramePlan.of(n, question.epsilon / question.rows)
-    anchor, sides, check, rest = question.split(*plan.shares)
+    anchor, sides, check, rest = question.split(plan.anchor, plan.sides, plan.check, plan.sums)
 
     def noise(weight: int) -> IntegerLaplace:
         moved = sensitivity(recipe.kappa, rest.adjacency.size_is_public, weight)

@@ -160,8 +160,8 @@ def _error_bound(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 def indicator(x: Any, equals: Any, above: Any) -> Column:
     """1 for rows that count and 0 for others, by the declared type of the column and the options alone."""
     data = as_column("x", x, None, "a one-dimensional column")
-    if equals is not None and above is not None:
-        raise InvalidArgument("above", "left out where equals= is given", checks.describe(above))
+    if equals is not None:
+        checks.left_out("above", above, "where equals= is given")
     if equals is None and above is None:
         if data.kind != "boolean":
             must = "a column of truth values unless equals= or above= is given"

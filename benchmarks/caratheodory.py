@@ -49,7 +49,7 @@ def point(m: int) -> Callable[[], object]:
 def noise(m: int) -> Callable[[], object]:
     """Noise for a release."""
     law, entropy = CaratheodoryNoise(m, Fraction(1), SUBSTITUTE), SystemEntropy()
-    return lambda: law.draw(entropy)
+    return lambda: law.draw(2 * m, entropy)
 
 
 def recursion(a: Complex) -> Complex:

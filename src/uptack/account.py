@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UptackError
@@ -175,8 +175,9 @@ class Account:
     _show: Show | None = field(default=None, repr=False)
     _prepaid: bool = field(default=False, repr=False)
 
-    @staticmethod
+    @classmethod
     def open(
+        cls,
         name: str,
         epsilon: Rational,
         delta: Rational = 0,
@@ -185,7 +186,7 @@ class Account:
         rows_per_person: int = 1,
         entropy: Entropy | None = None,
         unit: str = "",
-    ) -> Account:
+    ) -> Self:
         """The account of a whole release. Checks all that it promises.
 
         In the papers ε is not a total but what each stage spends. Such a release names that argument in `unit`, and its
@@ -194,7 +195,7 @@ class Account:
         eps, dlt = checks.epsilon(epsilon, unit or "epsilon"), checks.delta("delta", delta, checks.LEAST_DELTA)
         relation = check_adjacency(adjacency, rows_per_person)
         promised = None if unit else Privacy.implied(eps, dlt, relation)
-        return Account(name, eps, dlt, relation, source(entropy), _Book(promised, relation))
+        return cls(name, eps, dlt, relation, source(entropy), _Book(promised, relation))
 
     @staticmethod
     def elsewhere(name: str, entropy: Entropy | None) -> Account:
@@ -206,28 +207,28 @@ class Account:
         """Rows per person: the ranks that one step moves."""
         return self.adjacency.rows_per_person
 
-    def split(self, *shares: Rational) -> tuple[Account, ...]:
+    def split(self, *shares: Rational) -> tuple[Self, ...]:
         """Accounts with these shares of ε and δ. The shares must add up to 1, since the rest would be lost."""
         parts = [checks.nonnegative("share", share) for share in shares]
         if sum(parts) != 1:
             raise InvalidArgument("shares", "numbers that add up to 1", float(sum(parts)))
         return tuple(replace(self, epsilon=self.epsilon * part, delta=self.delta * part) for part in parts)
 
-    def part(self, share: Rational) -> Account:
+    def part(self, share: Rational) -> Self:
         """An account with one share, for stages that are opened one by one."""
         return self.split(share, 1 - checks.probability("share", share))[0]
 
-    def allot(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Account:
+    def allot(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Self:
         """An account with this ε and δ, for a stage that does not take equal shares of both."""
         if not (0 <= epsilon <= self.epsilon and 0 <= delta <= self.delta):
             raise InvalidArgument("epsilon and delta", "within the account", f"{float(epsilon):g}, {float(delta):g}")
         return replace(self, epsilon=epsilon, delta=delta)
 
-    def through(self, wrap: Wrap) -> Account:
+    def through(self, wrap: Wrap) -> Self:
         """An account that records `wrap(loss)` for every loss, such as `loss.Partition` for results of blocks."""
         return replace(self, _wrap=wrap)
 
-    def showing(self, show: Show) -> Account:
+    def showing(self, show: Show) -> Self:
         """An account that is closed with `show(outcome)`, which may show ticks as a time."""
         return replace(self, _show=show)
 
@@ -256,7 +257,7 @@ class Account:
         """Randomness that does not depend on data, such as a partition of rows into blocks, or tie-breaking digits."""
         return f(self.entropy)
 
-    def pay(self, what: Loss) -> Account:
+    def pay(self, what: Loss) -> Self:
         """Record a loss for several draws together. Draws from the returned account are paid for.
 
         This is for mechanisms whose parts cost less together than one by one: cells of disjoint rows, the nodes of a
@@ -266,7 +267,7 @@ class Account:
         self._book.spent.append(self._entry(what))
         return self.prepaid()
 
-    def concentrated(self, rho: Fraction, failure: Fraction) -> Account:
+    def concentrated(self, rho: Fraction, failure: Fraction) -> Self:
         """Pay at once for draws that are `failure`-approximately ρ-zCDP together, at the account's δ.
 
         The returned account adds up the losses of its draws, and refuses a draw that would exceed ρ or `failure`.
@@ -279,7 +280,7 @@ class Account:
         self.pay(loss.Zcdp(rho, self.delta, failure, self.epsilon))
         return replace(self, _book=_Book(None, self.adjacency, limit=Concentrated(rho, failure)), _prepaid=False)
 
-    def prepaid(self) -> Account:
+    def prepaid(self) -> Self:
         """An account for draws that an earlier loss has paid for, such as the answer after a test that passed."""
         return replace(self, _prepaid=True)
 

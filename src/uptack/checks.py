@@ -6,7 +6,7 @@ A check never prints the content of an array, which may be data.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Container, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence, Sized
 from decimal import Decimal
 from fractions import Fraction
 from itertools import islice
@@ -51,11 +51,17 @@ def rational(name: str, value: object, must: str = "a finite rational number") -
     return number
 
 
+def _rational_that(holds: Callable[[Fraction], bool], name: str, value: object, must: str, fix: str = "") -> Fraction:
+    """The argument as a rational, for which something must hold."""
+    number = rational(name, value, must)
+    if not holds(number):
+        raise InvalidArgument(name, must, describe(value), fix)
+    return number
+
+
 def positive(name: str, value: object, fix: str = "") -> Fraction:
     """A rational above 0, and not beyond the floats."""
-    number = rational(name, value, "a positive number")
-    if number <= 0:
-        raise InvalidArgument(name, "a positive number", describe(value), fix)
+    number = _rational_that(lambda x: x > 0, name, value, "a positive number", fix)
     if number < SMALLEST:
         raise InvalidArgument(name, "a positive number, at least 4.9e-324", describe(value), fix)
     return number
@@ -63,9 +69,7 @@ def positive(name: str, value: object, fix: str = "") -> Fraction:
 
 def epsilon(value: object, name: str = "epsilon", fix: str = "") -> Fraction:
     """The ε of a release: a rational between 2^-40 and 10^9. The bounds are public, so the error tells nothing."""
-    number = rational(name, value, "a positive number")
-    if number <= 0:
-        raise InvalidArgument(name, "a positive number", describe(value), fix)
+    number = _rational_that(lambda x: x > 0, name, value, "a positive number", fix)
     if not LEAST_EPSILON <= number <= LARGEST_EPSILON:
         raise InvalidArgument(name, "a number between 2^-40, about 1e-12, and 1e9", describe(value), fix)
     return number
@@ -73,25 +77,17 @@ def epsilon(value: object, name: str = "epsilon", fix: str = "") -> Fraction:
 
 def nonnegative(name: str, value: object) -> Fraction:
     """A rational of at least 0."""
-    number = rational(name, value, "a number of at least 0")
-    if number.numerator < 0:
-        raise InvalidArgument(name, "a number of at least 0", describe(value))
-    return number
+    return _rational_that(lambda x: x.numerator >= 0, name, value, "a number of at least 0")
 
 
 def probability(name: str, value: object) -> Fraction:
     """A rational in [0, 1]."""
-    number = rational(name, value, "a number in [0, 1]")
-    if not 0 <= number <= 1:
-        raise InvalidArgument(name, "a number in [0, 1]", describe(value))
-    return number
+    return _rational_that(lambda x: 0 <= x <= 1, name, value, "a number in [0, 1]")
 
 
 def inside_unit(name: str, value: object, fix: str = "") -> Fraction:
     """A rational in (0, 1), at least 10^-300 and not next to 1: floats must tell it from both ends."""
-    number = rational(name, value, "a number strictly between 0 and 1")
-    if not 0 < number < 1:
-        raise InvalidArgument(name, "a number strictly between 0 and 1", describe(value), fix)
+    number = _rational_that(lambda x: 0 < x < 1, name, value, "a number strictly between 0 and 1", fix)
     if number < LEAST_CHANCE or float(number) == 1:
         raise InvalidArgument(name, "a number between 1e-300 and 1 - 1e-16", describe(value), fix)
     return number
@@ -197,6 +193,12 @@ def single(name: str, value: object, must: str = "one value", fix: str = "") -> 
     listed = isinstance(value, list | tuple | set | frozenset | dict)
     if listed or (hasattr(value, "__array__") and not isinstance(value, np.generic)):
         raise InvalidArgument(name, must, outline(value), fix)
+
+
+def left_out(name: str, value: object, when: str, fix: str = "") -> None:
+    """Refuses an option that does not apply."""
+    if value is not None:
+        raise InvalidArgument(name, f"left out {when}", describe(value), fix)
 
 
 def truth(name: str, value: object) -> bool:

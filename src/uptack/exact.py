@@ -173,6 +173,11 @@ def logarithm(value: Fraction) -> float:
     return float(Real(lambda: ball(value).log()))
 
 
+def exp_minus(x: Fraction) -> Real:
+    """The real number e^-x."""
+    return Real.of(1) if x == 0 else Real(lambda: (-ball(x)).exp())
+
+
 def _dyadic(point: arb) -> Fraction:
     mantissa, exponent = point.man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

@@ -149,9 +149,8 @@ def _plan(
     """The budget of every stage. A statistic that needs δ of its own (`own_delta`) gets half of it beside a list."""
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
     part = checks.inside_unit("share", share)
-    if groups_per_person is not None and not relation.person:
-        fix = "A row is in one group."
-        raise InvalidArgument("groups_per_person", "left out without person=", checks.describe(groups_per_person), fix)
+    if not relation.person:
+        checks.left_out("groups_per_person", groups_per_person, "without person=", "A row is in one group.")
     choice = CellLimit.of(eps * CHOICE, None if public is None else len(public))
     chosen = groups_per_person is None and relation.person and not choice.free
     limit, stated = (

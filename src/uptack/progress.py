@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -97,11 +98,8 @@ def _on_terminal() -> bool:
     return False
 
 
-class _Here(threading.local):
-    line: _Line | None = None
-
-
-_HERE = _Here()
+_LINE: ContextVar[_Line | None] = ContextVar("line", default=None)
+"""The line of this thread."""
 
 
 @contextmanager
@@ -111,12 +109,14 @@ def steps(label: str, count: int | None = None, *, show: bool | None = None, inn
     Nested steps share one line. `show=None` shows it if standard error is a terminal. With `inner` steps are shown only
     inside others, for functions that are quiet by themselves.
     """
-    line, outermost = _HERE.line, _HERE.line is None
+    line = _LINE.get()
+    outermost = line is None
     wanted = show if show is not None else not outermost or (not inner and _on_terminal())
     if not wanted or (outermost and inner):
         yield lambda label=None: None
         return
-    line = _HERE.line = line or _Line()
+    line = line or _Line()
+    _LINE.set(line)
     task = _Task(label, count)
     line.tasks.append(task)
     if outermost:
@@ -131,7 +131,7 @@ def steps(label: str, count: int | None = None, *, show: bool | None = None, inn
     finally:
         line.tasks.remove(task)
         if outermost:
-            _HERE.line = None
+            _LINE.set(None)
             line.close()
 
 

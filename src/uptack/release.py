@@ -380,31 +380,19 @@ class NoReply(Tabular):
         """The same ⊥: there are no entries to name."""
         return self
 
-    def unwrap(self) -> NoReturn:
-        """Raises `NoReplyError`: there is no value."""
+    def unwrap(self, *_: Any, **__: Any) -> NoReturn:
+        """Raises `NoReplyError`: there is no value, so no entry of it, no interval around it and nothing to draw."""
         raise NoReplyError(self)
 
-    def __getitem__(self, key: Any) -> NoReturn:
-        raise NoReplyError(self)
-
-    def __float__(self) -> NoReturn:
-        raise NoReplyError(self)
+    __getitem__ = __float__ = interval = plot = unwrap
 
     def __format__(self, form: str) -> str:
         """ "⊥" in any form of a number; "" is the whole answer, as it prints."""
         return "⊥" if form else str(self)
 
-    def interval(self, confidence: Rational = 0.95) -> NoReturn:
-        """Raises `NoReplyError`: there is no value to put an interval around."""
-        raise NoReplyError(self)
-
     def interval_at_hand(self) -> tuple[Ends, str]:
         """No interval: there is no value."""
         return None, ""
-
-    def plot(self, ax: Any = None, **style: Any) -> NoReturn:
-        """Raises `NoReplyError`: there is no value to draw."""
-        raise NoReplyError(self)
 
     def records(self) -> list[Record]:
         """One line without a value. The note says what would give a reply."""

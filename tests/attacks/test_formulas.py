@@ -76,7 +76,7 @@ def test_two_steps_that_say_the_same_are_two(capsys):
             pass
         step()
         step()
-    assert progress._HERE.line is None
+    assert progress._LINE.get() is None
 
 
 @pytest.mark.parametrize("stream", [None, io.TextIOWrapper(io.BytesIO(), "ascii"), io.StringIO()])

@@ -7,6 +7,7 @@ A chain of quantiles puts rows into cells, and breaks ties by random digits. If 
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,7 @@ from uptack.account import Account
 from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import quantile_trees
-from uptack.statistics.quantile_trees import Candidates, Cells, candidate_lattices
+from uptack.statistics.quantile_trees import Cells
 from uptack.table.opening import open_table as source
 from uptack.table.reads import as_column
 from uptack.table.values.kinds import LARGEST
@@ -107,10 +108,10 @@ def test_integers_closer_than_the_lattice_are_still_near(levels):
 @pytest.mark.parametrize("granularity", STEPS)
 @pytest.mark.parametrize("which", [0, 10, -1])
 def test_cells_keep_order_and_each_has_candidates(granularity, which):
-    cells = Cells(candidate_lattices(1000)[which], step(granularity))
+    cells = replace(Cells.offered(1000)[which], granularity=step(granularity))
     special = [v for rows in TIED.values() for v in rows] + [np.inf, -np.inf, 1.5, 1e15, 1e76, -1e76, 1e78]
     rng = np.random.default_rng(3)
-    turn = cells.candidates.lattice.value(cells._turn)
+    turn = cells.lattice.value(cells._turn)
     near = turn * np.array([1, np.nextafter(1, 0), np.nextafter(1, 2), 0.999, 1.001])
     wide = rng.normal(size=2000) * 10.0 ** rng.uniform(-300, 300, 2000)
     x = np.sort(np.concatenate([special, near, -near, wide, rng.integers(-99, 99, 500)]))
@@ -121,16 +122,16 @@ def test_cells_keep_order_and_each_has_candidates(granularity, which):
     assert (cells.bounds(keys) <= x).all()
     assert (x < cells.bounds(keys + 1)).sum() + (x == np.inf).sum() == x.size
     starts, ends = cells.starts(found), cells.starts(found + 1)
-    assert (ends - starts >= 1 << cells.candidates.digits).all()
+    assert (ends - starts >= 1 << cells.digits).all()
     assert (starts[1:] >= ends[:-1]).all()
     assert starts[0] >= 0
-    assert ends[-1] <= cells.candidates.size
+    assert ends[-1] <= cells.size
 
 
 def test_no_cell_of_a_granularity_is_beyond_what_floats_count():
-    for candidates in candidate_lattices(1):
+    for cells in Cells.offered(1):
         for exponent in range(-75, 76):
-            last = Cells(candidates, Fraction(10) ** exponent)._last
+            last = replace(cells, granularity=Fraction(10) ** exponent)._last
             assert last is not None
             assert last < 1 << 50
 
@@ -138,12 +139,11 @@ def test_no_cell_of_a_granularity_is_beyond_what_floats_count():
 @pytest.mark.parametrize("granularity", [Fraction(1), Fraction(1, 4), Fraction(3)])
 def test_all_cells_of_a_small_lattice(granularity):
     """Neighbouring cells share a bound and a candidate, from the first to the last, with none left out."""
-    candidates = Candidates(MachineNumbers(5, 6), 2)
-    cells = Cells(candidates, granularity)
+    cells = Cells(MachineNumbers(5, 6), 2, granularity)
     first, last = (int(k) for k in cells.keys(np.array([-np.inf, np.inf])))
     keys = np.arange(first, last + 2)
-    assert cells.starts(keys)[[0, -1]].tolist() == [0, candidates.size]
-    assert (np.diff(cells.starts(keys)) >= 1 << candidates.digits).all()
+    assert cells.starts(keys)[[0, -1]].tolist() == [0, cells.size]
+    assert (np.diff(cells.starts(keys)) >= 1 << cells.digits).all()
     assert (np.diff(cells.bounds(keys)) > 0).all()
     assert (cells.keys(cells.bounds(keys[:-1])) == keys[:-1]).all()
     assert (cells.keys(np.nextafter(cells.bounds(keys[1:]), -np.inf)) == keys[:-1]).all()
@@ -167,12 +167,10 @@ class Tape(ut.SeededEntropy):
 @pytest.mark.parametrize(("rows", "granularity"), [(rows, STEPS[3 * i % 7]) for i, rows in enumerate(TIED.values())])
 def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granularity, monkeypatch):
     monkeypatch.setattr(quantile_trees, "BITS", 2)
-    data, made = np.array(rows), candidate_lattices(5)[0]
+    data, cells = np.array(rows), replace(Cells.offered(5)[0], granularity=step(granularity))
 
     def edges(entropy):
-        seen = quantile_trees.WindowRows(
-            as_column("x", data), 5, made, step(granularity), Account.elsewhere("rows", entropy)
-        )
+        seen = quantile_trees.WindowRows(as_column("x", data), 5, cells, Account.elsewhere("rows", entropy))
         seen.reveal([(1, 2)])
         seen.reveal([(1, 4)])  # windows of their own, one after the other
         return tuple(seen.places(np.arange(1, 6)).tolist())
@@ -180,21 +178,20 @@ def test_windows_have_the_law_of_rows_that_are_changed_one_by_one(rows, granular
     edges(blank := Tape())
     assert blank.taken == len(rows)  # each row is drawn once, in whichever windows it is seen
     found = Counter(edges(Tape(digits)) for digits in itertools.product(range(4), repeat=len(rows)))
-    cells = Cells(made, step(granularity))
     keys = cells.keys(data.astype(float))
     ends = zip(cells.starts(keys).tolist(), cells.starts(keys + 1).tolist(), strict=True)
     places = [[a + (d * (b - a) >> 2) for d in range(4)] for a, b in ends]
     wanted = Counter()
     for chosen in itertools.product(*places):
-        wanted[(*sorted(chosen), made.size)] += 1
+        wanted[(*sorted(chosen), cells.size)] += 1
     assert found == wanted
 
 
 @pytest.mark.parametrize("granularity", STEPS)
 def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
     """With the same digits for all other rows: what the theorem of the chain asks of V."""
-    rng, made = np.random.default_rng(5), candidate_lattices(40)[0]
-    cells, digits = Cells(made, step(granularity)), rng.integers(0, 1 << quantile_trees.BITS, 40)
+    rng, cells = np.random.default_rng(5), replace(Cells.offered(40)[0], granularity=step(granularity))
+    digits = rng.integers(0, 1 << quantile_trees.BITS, 40)
     values = np.array([v for rows in TIED.values() for v in rows], np.float64)
     for base in (np.repeat(values, 2)[:40], np.full(40, 2.0**53), rng.choice(values, 40)):
         mine = _chain(cells, base, digits)
@@ -203,7 +200,7 @@ def test_one_replaced_row_moves_the_variation_by_at_most_four(granularity):
             other[rng.integers(40)] = new
             theirs = _chain(cells, other, digits)
             points = sorted({p for chain in (mine, theirs) for e in chain.edges.flat for p in (int(e) - 1, int(e))})
-            for v in itertools.combinations_with_replacement([p for p in points if 0 <= p < made.size], 2):
+            for v in itertools.combinations_with_replacement([p for p in points if 0 <= p < cells.size], 2):
                 assert abs(_variation(mine, v) - _variation(theirs, v)) <= 4
 
 
@@ -211,7 +208,7 @@ def _chain(cells, rows, digits):
     keys = cells.keys(rows)
     starts = cells.starts(keys)
     placed = np.sort(starts + quantile_trees._share(digits, cells.starts(keys + 1) - starts))
-    return Chain.of(Bin(0, cells.candidates.size, 40, (19, 59), 80), 2, Fraction(1, 2), lambda i: placed[i - 1])
+    return Chain.of(Bin(0, cells.size, 40, (19, 59), 80), 2, Fraction(1, 2), lambda i: placed[i - 1])
 
 
 def _variation(chain, v):
@@ -227,13 +224,12 @@ VALUES, SIZE = (-LARGEST, 0.0, 1.0, 2.0**53), 6
 @pytest.mark.parametrize("granularity", [None, Fraction(1), Fraction(1, 4)])
 def test_two_quantiles_with_random_digits_are_private(granularity):
     """The whole law, digits and all, over every table of 6 rows with 4 values: P ≤ q^-8·P' for a replaced row."""
-    made, q = Candidates(MachineNumbers(2, 3), 1), 0.8
-    cells = Cells(made, granularity)
+    cells, q = Cells(MachineNumbers(2, 3), 1, granularity), 0.8
     keys = cells.keys(np.array(VALUES))
     ends = zip(cells.starts(keys).tolist(), cells.starts(keys + 1).tolist(), strict=True)
     places = [(a, a + (b - a) // 2) for a, b in ends]  # one random bit a row
     tables = list(itertools.combinations_with_replacement(range(len(VALUES)), SIZE))
-    laws = {table: _law(table, places, made.size, q) for table in tables}
+    laws = {table: _law(table, places, cells.size, q) for table in tables}
     for table, mine in laws.items():
         for i, value in itertools.product(range(SIZE), range(len(VALUES))):
             theirs = laws[tuple(sorted((*table[:i], value, *table[i + 1 :])))]

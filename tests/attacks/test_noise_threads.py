@@ -15,7 +15,7 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM, law_p_value
 from uptack import exact, mechanisms
 from uptack.densities.caratheodory import CaratheodoryNoise
-from uptack.exact import Real
+from uptack.exact import Real, exp_minus
 from uptack.noise import (
     BernoulliExp,
     Geometric,
@@ -26,7 +26,7 @@ from uptack.noise import (
     integer_laplace,
     integer_laws,
 )
-from uptack.noise.coins import Coin, exp_minus
+from uptack.noise.coins import Coin
 from uptack.privacy import SUBSTITUTE, gaussian_noise_multiplier
 
 THREADS = 8
@@ -172,8 +172,8 @@ RELEASES = {
     "count": lambda e: ut.count(ROWS > 0, epsilon="1/7", entropy=e).value,
     "histogram": lambda e: ut.histogram(ROWS, edges=[-1, 0, 1], epsilon=1, entropy=e).value.counts,
     "kde": lambda e: ut.kde(ROWS, epsilon=1, delta=1e-6, bandwidth=0.5, points=[0.0], entropy=e).value.answers,
-    "moments": lambda e: CaratheodoryNoise(40, Fraction(1), SUBSTITUTE).draw(e),
-    "few moments": lambda e: CaratheodoryNoise(3, Fraction(1), SUBSTITUTE).draw(e),
+    "moments": lambda e: CaratheodoryNoise(40, Fraction(1), SUBSTITUTE).draw(80, e),
+    "few moments": lambda e: CaratheodoryNoise(3, Fraction(1), SUBSTITUTE).draw(6, e),
 }
 
 
@@ -244,8 +244,7 @@ def test_searches_at_many_precisions_agree():
 FORKS = """
 import os, threading, time
 from fractions import Fraction
-from uptack.exact import working
-from uptack.noise.coins import exp_minus
+from uptack.exact import exp_minus, working
 stop = threading.Event()
 def busy():
     while not stop.is_set():

@@ -13,7 +13,7 @@ from tests.exhaustive.chains import law as chain_law
 from tests.exhaustive.test_inverse import apart, law
 from tests.exhaustive.universe import STATISTICS, substituted, tables
 from uptack.exact import Real, ball
-from uptack.mechanisms.inverse_sensitivity import Boxes, boxes, decay, inverse_loss
+from uptack.mechanisms.inverse_sensitivity import Boxes, boxes, decay
 from uptack.mechanisms.quantile_chain import Bin, chain_decay
 from uptack.noise import MachineNumbers
 from uptack.privacy import concentrated_epsilon, loss, tight, zcdp
@@ -60,7 +60,7 @@ def test_inverse_draws_have_bounded_range(name, epsilon):
     laws = {t: law(boxes([build(t, n, steps=steps)], steps, LATTICE, nonnegative=scale), rho) for t in tables(n)}
     found = pairs(laws, substituted)
     assert max(spread(p, q) for p, q in found) <= rho**-2  # ρ^-2 ≤ e^ε
-    bound = zcdp(inverse_loss(epsilon)).rho
+    bound = zcdp(loss.BoundedRange(epsilon)).rho
     assert all(concentrated_by(p, q, bound) for p, q in found)
 
 
@@ -71,9 +71,9 @@ def test_the_constant_is_an_eighth_and_no_less(epsilon):
     laws = {t: two_candidates(t, rho) for t in tables(3, (0.0, 1.0))}
     found = pairs(laws, lambda t: substituted(t, (0.0, 1.0)))
     assert max(spread(p, q) for p, q in found) == rho**-2
-    assert all(concentrated_by(p, q, zcdp(inverse_loss(epsilon)).rho) for p, q in found)
+    assert all(concentrated_by(p, q, zcdp(loss.BoundedRange(epsilon)).rho) for p, q in found)
     assert not all(concentrated_by(p, q, epsilon**2 / 9) for p, q in found)
-    assert not all(concentrated_by(p, q, zcdp(inverse_loss(epsilon * Fraction(9, 10))).rho) for p, q in found)
+    assert not all(concentrated_by(p, q, zcdp(loss.BoundedRange(epsilon * Fraction(9, 10))).rho) for p, q in found)
 
 
 def test_a_pure_loss_does_not_have_the_constant():
@@ -184,6 +184,6 @@ def test_two_draws_enumerated_on_all_neighbours():
                     rank = 3 if first > (0,) else 1
                     out[first, second] = laws[t, 2][first] * laws[t, rank][second]
             for delta in (0.2, 0.05, 0.01):
-                claimed = concentrated_epsilon(2 * zcdp(inverse_loss(epsilon)).rho, delta)
+                claimed = concentrated_epsilon(2 * zcdp(loss.BoundedRange(epsilon)).rho, delta)
                 assert excess(p, q, math.exp(claimed)) <= delta
-                assert excess(p, q, math.exp(tight([inverse_loss(epsilon)] * 2, delta).epsilon)) <= delta
+                assert excess(p, q, math.exp(tight([loss.BoundedRange(epsilon)] * 2, delta).epsilon)) <= delta

@@ -16,8 +16,8 @@ from tests.helpers import FALSE_ALARM
 from uptack.account import Account
 from uptack.mechanisms.quantile_tree import Tree
 from uptack.noise import SeededEntropy
-from uptack.statistics.ecdf import RunningNoise, _counts_between
-from uptack.statistics.quantile_trees import BITS, Candidates, WindowRows
+from uptack.statistics.ecdf import RunningCounts, _counts_between
+from uptack.statistics.quantile_trees import BITS, Cells, WindowRows
 from uptack.table.reads import as_column
 
 
@@ -65,7 +65,7 @@ class Told(SeededEntropy):
         return np.array(digits, np.int64) << (BITS - 1)
 
 
-CANDIDATES = Candidates(Line(), 1)
+CANDIDATES = Cells(Line(), 1)
 ENDS = {0: 0, 4: CANDIDATES.size}
 VALUES = (-1.0, 0.0, 1.0)
 
@@ -125,11 +125,11 @@ def knots_and_counts(epsilon, mine, theirs, moved):
     for table in (mine, theirs):
         out = Counter()
         for y, p in mixed(MADE[epsilon], tuple(sorted(table))).items():
-            out[tuple(sorted({CANDIDATES.value(v) for v in y}))] += p
+            out[tuple(sorted(set(CANDIDATES.values(y).tolist())))] += p
         laws.append(out)
     largest = 0.0
     for knots, p in laws[0].items():
-        noise = RunningNoise.of(len(knots) + 1, Fraction(epsilon), moved)
+        noise = RunningCounts.of(len(knots) + 1, Fraction(epsilon), moved)
         parts = [np.concatenate(noise.parts(np.array(_counts_between(np.array(t), knots)))) for t in (mine, theirs)]
         counts = float(np.abs(parts[0] - parts[1]).sum() / noise.scale)
         largest = max(largest, math.log(p / laws[1][knots]) + counts)
@@ -146,9 +146,7 @@ def test_rows_have_places_by_digits_of_their_own(windows, size):
     for table in tables([size]):
         seen, exact = Counter(), Counter()
         for digits in digits_of(table):
-            rows = WindowRows(
-                as_column("x", np.array(table)), 4, CANDIDATES, None, Account.elsewhere("rows", Told(digits))
-            )
+            rows = WindowRows(as_column("x", np.array(table)), 4, CANDIDATES, Account.elsewhere("rows", Told(digits)))
             for k, window in enumerate(windows):
                 rows.reveal([window])
                 rows.up_to(2 * k + 1)
@@ -181,7 +179,7 @@ def test_counts_for_half_the_moves_are_caught(epsilon):
 def test_draws_with_digits_have_the_law():
     made, table, entropy, runs = MADE[1], (-1.0, -1.0, 0.0, 1.0), SeededEntropy(8), 1500
     account = Account.elsewhere("tree", entropy)
-    columns = (WindowRows(as_column("x", np.array(table)), 4, CANDIDATES, None, account) for _ in range(runs))
+    columns = (WindowRows(as_column("x", np.array(table)), 4, CANDIDATES, account) for _ in range(runs))
     seen = Counter(tuple(made.draw(rows, account)) for rows in columns)
     exact, wrong = mixed(made, table), mixed(at(8, made), table)
     assert set(seen) <= set(exact)

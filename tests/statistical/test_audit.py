@@ -14,9 +14,9 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
 from uptack.audit.audit_run import trace
-from uptack.audit.draws import draws, sample
 from uptack.audit.edge_scenarios import edge_scenarios
 from uptack.audit.planted_faults import FAULTS, SAMPLERS
+from uptack.audit.price import draws, sample
 from uptack.noise import IntegerLaplace, SeededEntropy
 
 SURE = 1 - Fraction(str(FALSE_ALARM))

@@ -128,7 +128,7 @@ def test_the_sampler_against_hit_and_run():
 
 def noise_draws(law, m, adjacency, runs, epsilon=Fraction(1, 2)):
     entropy, noise = SeededEntropy(11), law(m, epsilon, adjacency)
-    return np.array([noise.draw(entropy) for _ in range(runs)]) / UNIT, noise
+    return np.array([noise.draw(2 * noise.count, entropy).reshape(-1, 2) for _ in range(runs)]) / UNIT, noise
 
 
 def test_caratheodory_noise_is_the_difference_of_two_stretched_points():
@@ -257,5 +257,5 @@ def test_half_the_noise_is_caught():
     """The same audit has the power to see a scale for added rows used for replaced ones."""
     m, runs, epsilon = 1, 4000, Fraction(4)
     entropy, noise = SeededEntropy(6), BallNoise(m, epsilon, ADD_REMOVE)
-    draws = [[float(noise.draw(entropy)[0, 0]) / UNIT + x for _ in range(runs)] for x in (1, -1)]
+    draws = [[float(noise.draw(2 * m, entropy)[0]) / UNIT + x for _ in range(runs)] for x in (1, -1)]
     assert epsilon_lower_bound(*draws, 0, SURE) > epsilon

@@ -1,6 +1,7 @@
 """Distribution functions: what is read off them, and that the band covers."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,9 +11,11 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace, SeededEntropy
-from uptack.statistics.ecdf import RunningNoise, error_bound
+from uptack.privacy.loss import Pure
+from uptack.statistics.ecdf import RunningCounts, error_bound
 
 X = np.random.default_rng(3).lognormal(size=20_000)
+PAID = Pure(1)
 MADE = ut.ecdf(X, epsilon=1, entropy=SeededEntropy(1)).value
 
 
@@ -98,21 +101,27 @@ def test_the_band_holds_where_rows_of_a_person_are_copies():
 
 @pytest.mark.parametrize(
     "noise",
-    [RunningNoise.of(12, Fraction(1), 2), RunningNoise(9, 8, 3, Fraction(4)), RunningNoise(7, 6, 2, Fraction(1, 3))],
+    [
+        RunningCounts.of(12, Fraction(1), 2),
+        RunningCounts(PAID, 9, 8, 3, Fraction(4)),
+        RunningCounts(PAID, 7, 6, 2, Fraction(1, 3)),
+    ],
 )
 def test_the_largest_deviation_has_the_law_that_is_computed(noise):
-    entropy, runs = SeededEntropy(3), 1000
-    largest = np.array([max(np.abs(a).max(), np.abs(b).max()) for a, b in (noise.draw(entropy) for _ in range(runs))])
+    entropy, runs, none = SeededEntropy(3), 1000, np.zeros(noise.lower + noise.upper + 1, np.int64)
+    largest = np.array(
+        [max(np.abs(a).max(), np.abs(b).max()) for a, b in (noise.draw(none, entropy) for _ in range(runs))]
+    )
     half = error_bound(noise, Fraction(1, 2))
     for z in {half, error_bound(noise, Fraction(1, 10)), max(half // 2, 1)}:
         assert stats.binomtest(int((largest <= z).sum()), runs, noise.within(z)).pvalue > FALSE_ALARM
-    wrong = RunningNoise(noise.lower, noise.upper, noise.block, noise.scale * Fraction(13, 10))
+    wrong = replace(noise, scale=noise.scale * Fraction(13, 10))
     z = error_bound(noise, Fraction(1, 2))
     assert stats.binomtest(int((largest <= z).sum()), runs, wrong.within(z)).pvalue < FALSE_ALARM
 
 
 def test_one_step_is_the_integer_laplace_law():
-    law, one = IntegerLaplace(Fraction(5, 2)), RunningNoise(1, 0, 1, Fraction(5, 2))
+    law, one = IntegerLaplace(Fraction(5, 2)), RunningCounts(PAID, 1, 0, 1, Fraction(5, 2))
     for z in range(8):
         assert one.within(z) == pytest.approx(sum(law.pmf(k) for k in range(-z, z + 1)), rel=1e-12)
     assert error_bound(one, Fraction(1, 20)) == law.cutoff(Fraction(1, 40)) - 1
@@ -121,7 +130,7 @@ def test_one_step_is_the_integer_laplace_law():
 @pytest.mark.parametrize("bins", [2, 3, 10, 80, 1000])
 def test_running_counts_change_by_no_more_than_the_noise_is_for(bins):
     """Two bins changed by 1 (a replaced row): blocks and single bins that are counted change by 4 in all at most."""
-    noise = RunningNoise.of(bins, Fraction(1), 2)
+    noise = RunningCounts.of(bins, Fraction(1), 2)
     assert noise.lower + noise.upper + 1 == bins
     levels = 1 if noise.block == 1 else 2
     assert noise.scale == 2 * levels
@@ -139,7 +148,7 @@ def test_too_few_rows_and_bad_arguments():
     assert ut.ecdf(X, epsilon=1, knots=20, entropy=SeededEntropy(1)).value.knots.size == 20
 
 
-@pytest.mark.parametrize("noise", [RunningNoise.of(12, Fraction(1), 2), RunningNoise(9, 8, 3, Fraction(4))])
+@pytest.mark.parametrize("noise", [RunningCounts.of(12, Fraction(1), 2), RunningCounts(PAID, 9, 8, 3, Fraction(4))])
 def test_what_is_counted_changes_by_at_most_one_bin_and_one_block_per_row(noise):
     bins = np.arange(noise.lower + noise.upper + 1) + 5
     for j in range(bins.size):

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from flint import arb
 
-from uptack.exact import Real, ball, lower, read, round_up, theta, upper, working
+from uptack.exact import Real, ball, exp_minus, lower, read, round_up, theta, upper, working
 from uptack.noise import IntegerLaplace
-from uptack.noise.coins import exp_minus
 
 
 @pytest.mark.parametrize(

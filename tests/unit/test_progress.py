@@ -68,7 +68,7 @@ def test_what_is_inside_is_quiet_by_itself(terminal):
         list(progress.track(range(3), "quiet", show=False))
         step()
     assert terminal.shown == [f"loud [{' ' * 30}] 0/2"]
-    assert progress._HERE.line is None
+    assert progress._LINE.get() is None
 
 
 def test_a_line_appears_in_the_middle_of_a_step(monkeypatch):

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +19,7 @@ from uptack.privacy.loss import BoundedRange
 from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
 from uptack.statistics.quantile_intervals import round_interval
-from uptack.statistics.quantile_trees import Candidates, Cells, WindowRows, below, candidate_lattices
+from uptack.statistics.quantile_trees import Cells, WindowRows, below
 from uptack.table.protocol import Column
 from uptack.table.reads import as_column
 
@@ -304,15 +305,15 @@ def test_several_quantiles_of_awkward_columns():
 
 
 def test_rows_past_the_last_one_are_where_the_candidates_end():
-    data, made = np.array([1.0, 2.0, 2.0, 5.0]), candidate_lattices(4)[0]
-    rows = WindowRows(as_column("x", data), 7, made, None, Account.elsewhere("rows", None))
+    data, made = np.array([1.0, 2.0, 2.0, 5.0]), Cells.offered(4)[0]
+    rows = WindowRows(as_column("x", data), 7, made, Account.elsewhere("rows", None))
     rows.reveal([(2, 7)])
     assert rows.places(np.arange(5, 8)).tolist() == [made.size] * 3
-    assert [made.value(int(p)) for p in rows.places(np.arange(1, 5))] == [1, 2, 2, 5]  # most rows were asked for
+    assert made.values(rows.places(np.arange(1, 5))).tolist() == [1, 2, 2, 5]  # most rows were asked for
     assert rows.up_to(made.size - 1) == 4
-    few = WindowRows(as_column("x", data), 3, made, None, Account.elsewhere("rows", None))  # fewer than there are
+    few = WindowRows(as_column("x", data), 3, made, Account.elsewhere("rows", None))  # fewer than there are
     few.reveal([(1, 3)])
-    assert [made.value(int(p)) for p in few.places(np.arange(1, 4))] == [1, 2, 2]
+    assert made.values(few.places(np.arange(1, 4))).tolist() == [1, 2, 2]
     assert few.up_to(made.size - 1) == 3
 
 
@@ -320,12 +321,10 @@ def test_rows_past_the_last_one_are_where_the_candidates_end():
 @pytest.mark.parametrize("zeros", [400, 1000, 2000])
 def test_a_row_has_one_place_whoever_asks(zeros, granularity):
     """Windows in one group of ties continue each other: digits drawn anew for each would put rows out of order."""
-    data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), candidate_lattices(2000)[0]
+    data, made = np.where(np.arange(2000) < zeros, 0.0, 7.0), replace(Cells.offered(2000)[0], granularity=granularity)
     for seed in range(8):
-        rows = WindowRows(
-            as_column("x", data), 2000, made, granularity, Account.elsewhere("rows", ut.SeededEntropy(seed))
-        )
-        middle = made.first(0) + 3
+        rows = WindowRows(as_column("x", data), 2000, made, Account.elsewhere("rows", ut.SeededEntropy(seed)))
+        middle = (made.lattice.top << made.digits) + 3
         counted = rows.up_to(middle)  # of a cell that no window has seen
         seen = []
         for window in ((500, 560), (900, 950), (550, 910), (100, 300), (1300, 1400), (1, 2000)):
@@ -339,9 +338,8 @@ def test_a_row_has_one_place_whoever_asks(zeros, granularity):
 
 @pytest.mark.parametrize("granularity", [None, Fraction(1), Fraction(1, 100), Fraction(10**9)])
 def test_the_cell_of_a_candidate_holds_it(granularity):
-    made = candidate_lattices(5000)[3]
-    cells, rng = Cells(made, granularity), np.random.default_rng(3)
-    for candidate in [0, made.size - 1, made.size // 2, *(int(c) for c in rng.integers(0, made.size, 300))]:
+    cells, rng = replace(Cells.offered(5000)[3], granularity=granularity), np.random.default_rng(3)
+    for candidate in [0, cells.size - 1, cells.size // 2, *(int(c) for c in rng.integers(0, cells.size, 300))]:
         key = np.array([cells.key_of(candidate)])
         assert cells.starts(key)[0] <= candidate < cells.starts(key + 1)[0]
 
@@ -514,7 +512,7 @@ def test_the_mean_of_what_is_there():
 
 @pytest.mark.parametrize("bits", [(2, 2), (9, 20)])
 def test_rows_are_counted_by_lattice_cell_without_being_rounded(bits):
-    cells = Cells(Candidates(MachineNumbers(*bits), 8), None)
+    cells = Cells(MachineNumbers(*bits), 8)
     rows = np.concatenate([RNG.normal(size=500), RNG.normal(size=50) * 1e300, -RNG.random(50) * 1e-300, [0.0, -0.0]])
     keys = cells.keys(rows)
     found = np.unique(keys)

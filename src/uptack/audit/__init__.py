@@ -1,8 +1,7 @@
 """Audits: every release on hostile neighbours, by replay, by price and by draws."""
 
-from uptack.audit.draws import draws
 from uptack.audit.neighbours import hostile
-from uptack.audit.price import price, prices
+from uptack.audit.price import draws, price, prices
 from uptack.audit.privacy_bounds import delta_lower_bound, epsilon_lower_bound, least_epsilon
 from uptack.audit.replay import replay
 from uptack.audit.scenario import Scenario

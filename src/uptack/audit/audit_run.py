@@ -26,10 +26,9 @@ from typing import Any
 import uptack
 from uptack import checks
 from uptack.audit.catalogue import catalogue, release_functions, uncovered
-from uptack.audit.draws import draws, sample, violations
 from uptack.audit.hostile_tables import RETYPED
 from uptack.audit.planted_faults import FAULTS, PlantedFault
-from uptack.audit.price import price, prices
+from uptack.audit.price import draws, price, prices, sample, violations
 from uptack.audit.replay import replay
 from uptack.audit.scenario import Scenario
 from uptack.display.tabular import align_lines

@@ -246,7 +246,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("tree: rows up to a knot counted without their digits", "quantiles of one value by a tree", patch("statistics.WindowRows.up_to", lambda f: _count_by_value)),
     ("ecdf: a replaced row counted as one move", "distribution", always("statistics._bins_moved", 1)),
     ("ecdf: the same where rows are dropped", "distribution, drop", always("statistics._bins_moved", 1)),
-    ("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.RunningNoise.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
+    ("ecdf: noise for blocks or single bins, not both", "distribution, blocks", result("statistics.RunningCounts.of", lambda noise, *_: replace(noise, scale=noise.scale / 2))),
     ("ecdf: running counts without noise", "distribution", no_draw("RunningCounts", lambda bins: (np.cumsum(bins)[: len(bins) // 2], np.cumsum(bins[::-1])[: len(bins) - 1 - len(bins) // 2]))),
     ("secret n: the true number of rows", "mean, add/remove", TRUE_SIZE),
     ("secret n: in a density", "density, add/remove", TRUE_SIZE),
@@ -307,7 +307,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("ball noise ÷ 2", "moments, Gamma noise", result("densities.BallNoise.scale", times(HALF))),
     ("Carathéodory noise ÷ 10", "moments, Carathéodory noise", result("densities.CaratheodoryNoise.scale", times(Fraction(1, 10)))),
     ("moments: Laplace noise ÷ 3", "moments, Laplace noise", result("densities.LaplaceNoise.scale", times(Fraction(1, 3)))),
-    ("moments: sums without noise", "moments, Gamma noise", no_draw("NoisyMoments", lambda v: v)),
+    ("moments: sums without noise", "moments, Gamma noise", no_draw("IntegerNoise", lambda v: v)),
     ("moments: a box off the data", "moments, private box", patch("densities.private_box", lambda f: _data_box)),
     ("kernel machine ÷ 2", "kernel machine", argument("kernels._add_noise", 1, times(HALF))),
     # noise and tables of counts

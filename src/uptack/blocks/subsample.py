@@ -154,8 +154,8 @@ def _task(
         must = ", ".join(map(repr, AGGREGATES)) + " or a function that returns a Release"
         raise InvalidArgument("aggregate", must, checks.describe(aggregate))
     eps, dlt = checks.epsilon(epsilon), checks.delta("delta", delta)
-    if aggregate != "mode" and candidates is not None:
-        raise InvalidArgument("candidates", "left out unless aggregate='mode'", checks.describe(candidates))
+    if aggregate != "mode":
+        checks.left_out("candidates", candidates, "unless aggregate='mode'")
     if aggregate == "mode" and candidates is None and dlt == 0:
         fix = "Give a public list of candidates to vote on, or a δ such as 1e-6."
         raise InvalidArgument("delta", "above 0 if candidates= is not given", checks.describe(delta), fix)

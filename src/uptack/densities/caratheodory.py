@@ -32,7 +32,6 @@ import numpy as np
 from flint import acb, acb_poly, acb_series, arb, ctx
 from numpy.typing import NDArray
 
-from uptack.account import Mechanism
 from uptack.exact import ball, working
 from uptack.noise import Body, Entropy, IntegerLaplace, L2Ball
 from uptack.noise.continuous_noise import gamma, nearest_integers
@@ -233,12 +232,16 @@ class MomentNoise(ABC):
         return np.full(self.count, self.square / self.count)
 
     @abstractmethod
-    def draw(self, entropy: Entropy) -> Integers:
-        """Real and imaginary parts of every moment, in steps: an array of shape (count, 2)."""
+    def draw(self, size: int, entropy: Entropy) -> Integers:
+        """Real and imaginary parts of every moment in turn, in steps: `size` = 2·`count` numbers."""
 
     @abstractmethod
     def gauge(self, move: Floats) -> float:
         """How far a move of the sums is, in the norm that the scale is for."""
+
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """The gauge of the move, over the scale."""
+        return self.gauge(np.array(move, np.float64)) / float(self.scale)
 
 
 class CaratheodoryNoise(MomentNoise):
@@ -272,7 +275,7 @@ class CaratheodoryNoise(MomentNoise):
         each = 6 * self.count + (joined - apart).sum(axis=1)
         return np.asarray(2 * each * float(self.scale / UNIT) ** 2)
 
-    def draw(self, entropy: Entropy) -> Integers:
+    def draw(self, size: int, entropy: Entropy) -> Integers:
         """The integers nearest to Y₁ - Y₂."""
         body = MomentBody(self.count)
         one = body.dimension + 1 + body.uniforms
@@ -281,7 +284,7 @@ class CaratheodoryNoise(MomentNoise):
             added, removed = _stretch(body, self.scale, us[:one]), _stretch(body, self.scale, us[one:])
             return [a - b for a, b in zip(added, removed, strict=True)]
 
-        return _pairs(nearest_integers(noise, 2 * one, entropy))
+        return np.array(nearest_integers(noise, 2 * one, entropy), np.int64)
 
     def gauge(self, move: Floats) -> float:
         """At least min g(a) + g(b) over a - b = the move: (λ_max - λ_min)/(m + 1) of its Toeplitz matrix.
@@ -318,11 +321,11 @@ class BallNoise(MomentNoise):
         """E‖y‖² = d(d + 1)·scale² in d = 2m dimensions."""
         return 2 * self.count * (2 * self.count + 1) * float(self.scale / UNIT) ** 2
 
-    def draw(self, entropy: Entropy) -> Integers:
+    def draw(self, size: int, entropy: Entropy) -> Integers:
         """The integers nearest to the noise."""
-        body = L2Ball(2 * self.count)
+        body = L2Ball(size)
         take = body.dimension + 1 + body.uniforms
-        return _pairs(nearest_integers(lambda us: _stretch(body, self.scale, us), take, entropy))
+        return np.array(nearest_integers(lambda us: _stretch(body, self.scale, us), take, entropy), np.int64)
 
     def gauge(self, move: Floats) -> float:
         """Its length."""
@@ -351,29 +354,10 @@ class LaplaceNoise(MomentNoise):
         """2·scale² for each of 2N numbers."""
         return 4 * self.count * float(self.scale / UNIT) ** 2
 
-    def draw(self, entropy: Entropy) -> Integers:
+    def draw(self, size: int, entropy: Entropy) -> Integers:
         """2N independent draws."""
-        return IntegerLaplace(self.scale).draw(2 * self.count, entropy).reshape(-1, 2)
+        return IntegerLaplace(self.scale).draw(size, entropy)
 
     def gauge(self, move: Floats) -> float:
         """The sum of the absolute values."""
         return float(np.abs(move).sum())
-
-
-@dataclass(frozen=True)
-class NoisyMoments(Mechanism[Integers, Integers]):
-    """Sums of moments with noise that is made for them."""
-
-    noise: MomentNoise
-
-    def draw(self, value: Integers, entropy: Entropy) -> Integers:
-        """The noise does not depend on the sums."""
-        return value + self.noise.draw(entropy)
-
-    def price(self, value: Integers, other: Integers, output: Integers) -> float:
-        """The gauge of the move, over the scale."""
-        return self.noise.gauge(np.asarray(other - value, np.float64)) / float(self.noise.scale)
-
-
-def _pairs(values: Sequence[int]) -> Integers:
-    return np.array(values, np.int64).reshape(-1, 2)

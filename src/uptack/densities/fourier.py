@@ -28,7 +28,6 @@ from uptack.densities.caratheodory import (
     Integers,
     LaplaceNoise,
     MomentNoise,
-    NoisyMoments,
     half_lattice,
     moment_sums,
 )
@@ -36,6 +35,7 @@ from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.curves import Floats, FourierDensity
+from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy
 from uptack.noise.integer_laplace import LARGEST_SCALE, refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
@@ -254,7 +254,7 @@ def fourier_density(
     plan = _plan(noise, len(given), question, box is None, wanted)
     columns = read(given, question)
     n, question = public_size(columns[0].count(), question)
-    return question.account.close(_estimate(columns, n, box, plan, wanted, question))
+    return question.close(_estimate(columns, n, box, plan, wanted, question))
 
 
 def _estimate(
@@ -275,7 +275,7 @@ def _estimate(
     degree, n = wanted or _best_degree(plan, n), max(n, 1)
     noise, frequencies = plan.noise(degree), half_lattice(degree, plan.dimension)
     sums = moment_sums(*count_cells(columns, box), frequencies, columns[0].unit.most)
-    noisy = question.account.draw(NoisyMoments(loss.Pure(plan.epsilon), noise), sums)
+    noisy = question.draw(IntegerNoise(loss.Pure(plan.epsilon), noise), sums)
     turn = np.exp(1j * np.pi * frequencies.sum(axis=1) / CELLS)
     means, errors = turn * (noisy[:, 0] + 1j * noisy[:, 1]) / (UNIT * n), noise.squares / n**2
     kept = _informative(frequencies, means, errors + 1 / n) if wanted is None else np.full(len(means), True)

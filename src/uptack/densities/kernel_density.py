@@ -150,7 +150,7 @@ def kde(
     wanted = None if points is None else check_points("points", points, len(columns))
     if wanted is not None and len(wanted) > most_points:
         raise InvalidArgument("points", f"at most most_points of them, {most_points:,}", f"{len(wanted):,}")
-    return question.account.close(_estimate(read(columns, question), question, given, wanted, most_points))
+    return question.close(_estimate(read(columns, question), question, given, wanted, most_points))
 
 
 def _bandwidths(value: Any, dimension: int) -> tuple[float, ...]:
@@ -185,21 +185,21 @@ def _estimate(
     window = None
     if bandwidths is None:
         share = question.epsilon * BANDWIDTH_SHARE
-        outcome = _private_bandwidths(columns, n, question.worth(share))
+        outcome = _private_bandwidths(columns, n, question.allot(share))
         if isinstance(outcome, Outcome):
             return outcome
-        (bandwidths, window), question = outcome, question.worth(question.epsilon - share, question.delta)
+        (bandwidths, window), question = outcome, question.allot(question.epsilon - share, question.delta)
     weight = 1 / (n * math.prod(math.sqrt(2 * math.pi) * h for h in bandwidths))
     if not (min(bandwidths) > 1e-90 and max(bandwidths) < 1e90 and 1e-90 < weight < 1e90):
         return question.refuse(HOW, Advice(other="data in other units, or a bandwidth of your own"))
     if excess:
-        question.account.pay(loss.Approximate(0, excess))
+        question.pay(loss.Approximate(0, excess))
     sides: list[Kernel] = [GaussianKernel(h) for h in bandwidths]
     bumps = KernelSum(reduce(TensorKernel, sides), Fraction(weight))
     one = columns[0].unit.most  # where it is not 1, one more rounding, for which ERROR has room
     density = Density(_bins(columns, bandwidths), bumps.kernel, weight / one, NEAR * bandwidths[0])
     sensitivity, norm = bumps.sensitivity(question.adjacency), bumps.norm(most_rows)
-    account = question.worth(question.epsilon, question.delta - excess).account
+    account = question.allot(question.epsilon, question.delta - excess)
     value = noisy_function(density, bumps.kernel, sensitivity, norm, ERROR, most_points, account)
     value.window, value.can_resume = window, False  # callers do not have its binned function
     if wanted is not None:
@@ -216,7 +216,7 @@ def _private_bandwidths(
     """
     d, ends = len(columns), []
     for values in columns:
-        quartiles = quantiles(values, n, QUARTILES, question.worth(question.epsilon / d))
+        quartiles = quantiles(values, n, QUARTILES, question.allot(question.epsilon / d))
         if quartiles.value is None:
             advice, share = quartiles.advice, float(BANDWIDTH_SHARE / d)  # what it says of ε is about a part of it
             if advice is not None and advice.epsilon is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack import checks
-from uptack.discrete.domains import Domain
+from uptack.discrete.domains import levels_of, places
 from uptack.errors import InvalidArgument
 from uptack.labels import pasted
 from uptack.noise.integer_laws import Integers
@@ -67,8 +67,7 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
         if form is not None:
             must = f"{'durations' if form.kind == 'duration' else 'times'} for a column of {form.plural}"
             raise InvalidArgument("edges", must, checks.outline(edges))
-        if every is not None:
-            raise InvalidArgument("every", "left out if edges are numbers", repr(every))
+        checks.left_out("every", every, "if edges are numbers")
         return None
     times, ticks = given
     if form is None:
@@ -83,8 +82,7 @@ def check_calendar(x: Any, kind: Kind, edges: object, keys: object, every: objec
     """Check units of the calendar against keys and the kind of the column; a table's times need them, or edges."""
     if every is not None:
         checks.choice("every", every, CALENDAR)
-        if keys is not None:
-            raise InvalidArgument("keys", "left out if every= is given", "some", "The calendar units are the cells.")
+        checks.left_out("keys", keys, "if every= is given", "The calendar units are the cells.")
         if kind == "duration":
             raise InvalidArgument("every", "left out for a column of durations", repr(every), "Pass edges.")
     elif isinstance(x, Column) and x.form is not None and edges is None:
@@ -110,19 +108,18 @@ def by_calendar(x: Column, every: str | None) -> Column:
 
 @dataclass(frozen=True)
 class KeyCells:
-    """One cell for each key."""
+    """One cell for each key, or for each of the integers 0, 1, 2, …"""
 
-    domain: Domain
+    keys: tuple[Hashable, ...] | int
 
     @property
     def cells(self) -> tuple[Hashable, ...]:
         """The keys."""
-        levels = self.domain.columns["x"]
-        return tuple(range(levels) if isinstance(levels, int) else levels)
+        return tuple(range(self.keys)) if isinstance(self.keys, int) else self.keys
 
     def places(self, x: Any) -> Integers:
         """The number of the cell that each row is in; -1 for none."""
-        return self.domain.encode({"x": x})
+        return places(x, self.keys)
 
 
 def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str) -> Edges | KeyCells:
@@ -140,11 +137,8 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
         if isinstance(keys, int) and x.kind not in NUMERIC:
             fix = "keys=k stands for the integers from 0 to k - 1."
             raise InvalidArgument("x", "a one-dimensional column of keys", x.kind, fix)
-        try:
-            cells = KeyCells(Domain({"x": keys}))
-        except InvalidArgument as error:
-            raise InvalidArgument("keys", error.must, error.got) from None
-        listed = () if isinstance(cells.domain.columns["x"], int) else cells.cells
+        cells = KeyCells(levels_of("keys", keys))
+        listed = () if isinstance(cells.keys, int) else cells.keys
         check_kind("keys", listed, x.name, "any" if x.name in x.table.categorical else x.kind)
         distinct("keys", listed, [x.kind], "distinct values of the column's type")
         return cells

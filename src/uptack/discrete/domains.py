@@ -33,7 +33,7 @@ def check_size(name: str, value: object) -> int:
     return size
 
 
-def _levels(name: str, value: object) -> tuple[Hashable, ...] | int:
+def levels_of(name: str, value: object) -> tuple[Hashable, ...] | int:
     """Categories in their order, or how many levels 0, 1, 2, … there are."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return checks.integer(name, value, least=1)
@@ -118,7 +118,7 @@ class Domain:
         named = checks.instance("columns", self.columns, Mapping, "a mapping of names to categories")
         if not named:
             raise InvalidArgument("columns", "at least one column", "none")
-        levels = {name: _levels(f"columns[{name!r}]", value) for name, value in named.items()}
+        levels = {name: levels_of(f"columns[{name!r}]", value) for name, value in named.items()}
         object.__setattr__(self, "columns", MappingProxyType(levels))
         check_size("columns", self.size)
 

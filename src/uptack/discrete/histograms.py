@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from fractions import Fraction
 from functools import cached_property, partial
 from numbers import Integral
 from typing import Any, Unpack
@@ -251,66 +250,64 @@ def histogram(
         for name, value, wanted in (("outside", outside, "drop"), ("total", total, False)):
             if value != wanted:  # no row is outside, and those that are listed need not hold all rows
                 raise InvalidArgument(name, f"{wanted!r} without edges= and keys=", checks.describe(value))
-        limit, left = check_limit(unit, eps)
-        Screen.of(left, failing, relation, largest(unit, limit))  # refuses an ε that is too small
         account = Account.open("histogram", eps, failing, adjacency=relation, entropy=entropy)
-        column = settle_cell_limit(column, limit, account)
-        note = counting_note(column.unit, limit)
-        return release_screened(
-            Screen.of(left, failing, relation, column.unit), category_counts(column), account, (note,)
-        )
+        people = partial(column.table.cells_per_person, [column])
+        return release_counts(account, unit, None, people, lambda own: category_counts(_of_unit(column, own)))
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
     if fixed and edges is not None and outside != "clamp":
         raise InvalidArgument("outside", "'clamp' where total=True", "'drop'", "Every row must be in some cell.")
     cells = binning.cells
-    limit, left = check_limit(unit, eps, len(cells))
-    cell_noise(left, relation, most=largest(unit, limit).most)  # refuses an ε that is too small
     account = Account.open("histogram", eps, adjacency=relation, entropy=entropy)
-    column = settle_cell_limit(column, limit, account, binning.places)
-    exact = column if isinstance(binning, KeyCells) else column.floats()  # keys are exact; between edges floats will do
-    counts, size = column.table.cells([exact], binning.places, len(cells)), column.table.size if fixed else None
-    return _noisy_cells(cells, counts, account, left, column.unit, size, lifted, counting_note(column.unit, limit))
+
+    def count_cells(own: PrivacyUnit) -> Table:
+        exact = _of_unit(column, own)
+        if not isinstance(binning, KeyCells):
+            exact = exact.floats()  # keys are exact; between edges floats will do
+        return cells, exact.table.cells([exact], binning.places, len(cells))
+
+    people, size = partial(column.table.cells_per_person, [column], binning.places), len(cells)
+    total_rows = column.table.size if fixed else None
+    return release_counts(account, unit, size, people, count_cells, total=total_rows, nonnegative=lifted)
 
 
-def _noisy_cells(
-    cells: tuple[Hashable, ...],
-    counts: Integers,
+def _of_unit(column: Column, unit: PrivacyUnit) -> Column:
+    """The column, whose people share their rows so."""
+    return column if unit == column.unit else column.sharing(unit.share, unit.at_most)
+
+
+def release_counts(
     account: Account,
-    epsilon: Fraction,
     unit: PrivacyUnit,
-    total: int | None,
-    nonnegative: bool,
-    note: str,
+    public: int | None,
+    people: Callable[[], Integers],
+    count_cells: Callable[[PrivacyUnit], Table],
+    *,
+    what: str = "categories",
+    total: int | None = None,
+    nonnegative: bool = False,
 ) -> Release[Histogram]:
-    """Counts of public cells with noise, fitted to what is known of them."""
-    law = cell_noise(epsilon, account.adjacency, most=unit.most)
-    noisy = account.draw(IntegerNoise(loss.Pure(epsilon), law), counts)
-    value = Histogram(cells, fit_counts(in_steps(noisy, unit.step), total, nonnegative))
+    """Noisy counts: of so many `public` cells, fitted to what is known of them, or of the unknown ones that stand out.
+
+    If the number of cells per person is not stated, a part of ε chooses it, from `people()`. Then `count_cells(unit)`
+    are the cells and their counts.
+    """
+    limit, left, relation = None, account.epsilon, account.adjacency
+    if unit.share == "any" and unit.at_most is None:
+        limit = CellLimit.of(left * SHARE, public)
+        left -= 0 if limit.free else limit.epsilon
+    largest = unit if limit is None else replace(unit, at_most=limit.limits[-1])
+    cell_noise(left, relation, most=largest.most)  # refuses an ε that is too small, before rows are read
+    if limit is not None:
+        unit = replace(unit, at_most=limit.choose(people, account))
+    note = counting_note(unit, limit, what)
+    cells, counts = count_cells(unit)
+    if public is None:
+        return release_screened(Screen.of(left, account.delta, relation, unit), (cells, counts), account, (note,))
+    law = cell_noise(left, relation, most=unit.most)
+    noisy = account.draw(IntegerNoise(loss.Pure(left), law), counts)
+    value = Histogram(tuple(cells), fit_counts(in_steps(noisy, unit.step), total, nonnegative))
     return account.release(value, CountNoise(law, noisy, unit.step), tuple(filter(None, (note,))))
-
-
-# ------------------------------------------------------------------------------------ in how many cells people count
-
-
-def check_limit(unit: PrivacyUnit, epsilon: Fraction, cells: int | None = None) -> tuple[CellLimit | None, Fraction]:
-    """The private choice of the number of cells per person, if it is not stated, and the ε left for counts."""
-    if unit.share != "any" or unit.at_most is not None:
-        return None, epsilon
-    limit = CellLimit.of(epsilon * SHARE, cells)
-    return limit, epsilon if limit.free else epsilon - limit.epsilon
-
-
-def largest(unit: PrivacyUnit, limit: CellLimit | None) -> PrivacyUnit:
-    """The unit with the largest possible number of cells per person."""
-    return unit if limit is None else replace(unit, at_most=limit.limits[-1])
-
-
-def settle_cell_limit(column: Column, limit: CellLimit | None, account: Account, place: Any = None) -> Column:
-    """The column with the stated or chosen number of cells per person."""
-    if limit is None:
-        return column
-    return column.sharing("any", limit.choose(partial(column.table.cells_per_person, [column], place), account))
 
 
 def release_screened(screen: Screen, table: Table, account: Account, notes: tuple[str, ...] = ()) -> Release[Histogram]:
@@ -441,9 +438,8 @@ def count_by_group(
     """
     eps, relation = checks.epsilon(epsilon), check_adjacency(adjacency, rows_per_person)
     lifted = checks.truth("nonnegative", nonnegative)
-    if share is not None:
-        fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
-        raise InvalidArgument("share", "left out for counts", checks.describe(share), fix)
+    fix = "The counts themselves decide which groups are listed; no part of ε is set aside for a list."
+    checks.left_out("share", share, "for counts", fix)
     public = None if groups is None else groups_of(groups, data.groups.value_kinds)
     failing = checks.delta("delta", delta)
     if public is None and failing == 0:
@@ -451,26 +447,25 @@ def count_by_group(
         raise InvalidArgument("groups", "listed if δ is 0", "nothing", fix)
     (rows,) = data.arguments
     unit = _unit(rows)
-    if groups_per_person is not None and unit.share != "any":
+    if unit.share != "any":
         fix = "A row is in one group." if not relation.person else "It goes with counts of people."
-        raise InvalidArgument("groups_per_person", "left out here", checks.describe(groups_per_person), fix)
+        checks.left_out("groups_per_person", groups_per_person, "here", fix)
     if groups_per_person is not None:
         unit = replace(unit, at_most=check_groups_per_person(groups_per_person))
-    limit, left = check_limit(unit, eps, None if public is None else len(public))
-    cell_noise(left, relation, most=largest(unit, limit).most)  # an ε that is too small is refused before rows are read
     counted = data.groups if public is None else data.groups.among(public)
     if isinstance(rows, Column) and rows.kind in ("boolean", "any"):
         counted = counted.where(conditions({rows.name: True}, {rows.name: rows.kind}))
     account = Account.open("count per group", eps, failing, adjacency=relation, entropy=entropy)
-    if limit is not None:
-        unit = replace(unit, at_most=limit.choose(counted.per_person, account))
-    note = counting_note(unit, limit, "groups")
-    if public is None:
-        return release_screened(Screen.of(left, failing, relation, unit), counted.sizes(unit), account, (note,))
-    listed, many = counted.sizes(unit)
-    known = {group_key(group, counted.kinds): int(n) for group, n in zip(listed, many, strict=True)}
-    exact = np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
-    return _noisy_cells(public, exact, account, left, unit, None, lifted, note)
+
+    def count_groups(own: PrivacyUnit) -> Table:
+        listed, many = counted.sizes(own)
+        if public is None:
+            return listed, many
+        known = {group_key(group, counted.kinds): int(n) for group, n in zip(listed, many, strict=True)}
+        return public, np.array([known.get(group_key(group, counted.kinds), 0) for group in public], many.dtype)
+
+    size = None if public is None else len(public)
+    return release_counts(account, unit, size, counted.per_person, count_groups, what="groups", nonnegative=lifted)
 
 
 @release(reads=FLAGS, by=count_by_group, people=True, data=("rows",), missing=None, plan=one_count)

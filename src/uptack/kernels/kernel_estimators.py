@@ -17,14 +17,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.kernels.kernel import Floats, Kernel
-from uptack.kernels.machine_function import KernelMachine
 from uptack.kernels.machine_minimisers import Penalty
 from uptack.kernels.machine_release import kernel_machine
 from uptack.privacy import Adjacency
 from uptack.regression.estimators import OWN, PrivateEstimator
-from uptack.release import NoReply, Release
 
 
+@dataclass(eq=False, repr=False)
 class PrivateKernelMachine(PrivateEstimator):
     """The part that both estimators share: fit by a release, predict from the released function.
 
@@ -33,7 +32,16 @@ class PrivateKernelMachine(PrivateEstimator):
     `uptack.SUBSTITUTE`. An integer `random_state` is for tests: the result is then not private.
     """
 
-    release_: Release[KernelMachine] | NoReply
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    _: KW_ONLY
+    kernel: Kernel | None = None
+    bandwidth: float | None = 1.0
+    regularization: float | None = None
+    frequencies: int = 256
+    rows_per_person: int = 1
+    adjacency: Adjacency | None = None
+    random_state: int | None = None
 
     def _read(self, x: ArrayLike, y: ArrayLike, person: Any, **how: Any) -> tuple[Floats, NDArray[Any]]:
         """X and y as arrays. With people the number of rows is secret, so the release itself checks them."""
@@ -72,18 +80,9 @@ class KernelSVC(ClassifierMixin, PrivateKernelMachine):  # type: ignore[misc]
     (array(['in', 'out'], dtype='<U3'), Privacy(epsilon=1.0, delta=1e-06))
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
     _: KW_ONLY
     loss: str = "hinge"
-    kernel: Kernel | None = None
-    bandwidth: float | None = 1.0
-    regularization: float | None = None
-    frequencies: int = 256
     classes: ArrayLike | None = None
-    rows_per_person: int = 1
-    adjacency: Adjacency | None = None
-    random_state: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""
@@ -130,20 +129,11 @@ class KernelRegressor(RegressorMixin, PrivateKernelMachine):  # type: ignore[mis
     (True, Privacy(epsilon=1.0, delta=1e-06))
     """
 
-    epsilon: float = 1.0
-    delta: float = 1e-6
     _: KW_ONLY
     loss: str | Penalty = "huber"
-    kernel: Kernel | None = None
-    bandwidth: float | None = 1.0
-    regularization: float | None = None
-    frequencies: int = 256
     centre: float | None = None
     scale: float | None = None
-    rows_per_person: int = 1
-    adjacency: Adjacency | None = None
     on_no_reply: str = "raise"
-    random_state: int | None = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, person: Any = None) -> Self:  # noqa: N803 - scikit-learn's name
         """Fit privately; every call spends ε again. `person` says whose rows they are: a column of ids."""

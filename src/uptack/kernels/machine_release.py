@@ -257,7 +257,7 @@ def kernel_machine(
     checks.choice("missing", missing, ("error", "drop"))
     promised = {"delta": delta, "adjacency": adjacency, "rows_per_person": rows_per_person, "entropy": entropy}
     question = read_question("kernel machine", epsilon, {**promised, "missing": missing})
-    return question.account.close(_fit(design, design.columns(x, y, missing), missing, question))
+    return question.close(_fit(design, design.columns(x, y, missing), missing, question))
 
 
 def _fit(design: Design, columns: Columns, missing: str, question: Question) -> Outcome[KernelMachine]:
@@ -267,12 +267,12 @@ def _fit(design: Design, columns: Columns, missing: str, question: Question) -> 
     if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
         return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
-    last = question.worth(question.epsilon * share, question.delta)
+    last = question.allot(question.epsilon * share, question.delta)
     multiplier = gaussian_noise_multiplier(last.epsilon, last.delta)
     terms = MachineTerms.of(design, rows, question.adjacency, multiplier)
     if advice := terms.refuse(design, rows, multiplier):
         return question.refuse(HOW, advice)
-    question.account.begin()
+    question.begin()
     data = data or design.rows(columns, missing)
     machine = _measure_scales(design, data, rows, question)
     if isinstance(machine, Outcome):
@@ -302,7 +302,7 @@ def _measure_scales(design: Design, data: TrainingRows, rows: int, question: Que
     columns += [(SHARE / data.p, column) for column in data.x.T] if design.measures_x else []
     places: list[tuple[float, float]] = []
     for part, values in columns:
-        own = question.worth(question.epsilon * part)
+        own = question.allot(question.epsilon * part)
         ends = quantiles(data.column(values), rows, QUARTILES, own)
         if ends.value is None:
             way = "a public centre and scale" if values is data.y else "a public bandwidth"
@@ -339,5 +339,5 @@ def _add_noise(machine: KernelMachine, sensitivity: Fraction, question: Question
     exact = np.nan_to_num(machine.coefficients)
     noise = calibrated_gaussian(sensitivity, question.epsilon, question.delta, exact.size)
     spread = noise.standard_deviation * machine.scale
-    value = replace(machine, coefficients=question.account.draw(noise, exact), noise=spread)
+    value = replace(machine, coefficients=question.draw(noise, exact), noise=spread)
     return Outcome(value, HOW, MachineNoise())

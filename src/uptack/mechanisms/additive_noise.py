@@ -24,6 +24,7 @@ from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLapla
 from uptack.noise.continuous_noise import Body, nearest_integers
 from uptack.noise.continuous_noise import gamma as gamma_variable
 from uptack.noise.integer_laplace import refuse_tiny
+from uptack.noise.integer_laws import VectorLaw
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
@@ -103,10 +104,11 @@ class IntegerNoise(Mechanism[NDArray[Any], NDArray[Any]]):
     to g rows moves the vector of sums by at most g·Δ, in any order and partition of the rows, and independent integer
     Laplace noise of scale g·Δ/ε on every sum is ε-differentially private (`uptack.noise.IntegerLaplace`). ∎
 
-    The mechanism is the same for every law on the integers. The price of a move follows from the theorem of the law.
+    The mechanism is the same for every law on the integers, also for one whose numbers are not independent. The price
+    of a move follows from the theorem of the law.
     """
 
-    law: IntegerLaw
+    law: VectorLaw
 
     def draw(self, value: NDArray[Any], entropy: Entropy) -> NDArray[Any]:
         """The array with noise."""

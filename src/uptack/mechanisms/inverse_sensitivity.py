@@ -12,7 +12,7 @@ so also their sum, changes by a factor of at most 1/ρ ≤ e^(ε/2). The draw is
 ln(P(y)/P'(y)) = (score'(y) - score(y))·ln(1/ρ) + ln(Σ'/Σ), where Σ and Σ' are the sums of all weights and don't depend
 on y. The first term is between -ln(1/ρ) and ln(1/ρ), so the log-ratio lies in an interval of length 2·ln(1/ρ) ≤ ε. It
 makes no difference which candidates there are, in how many dimensions, or by which public factors weights are
-multiplied. So the draw is also ε²/8-zCDP. `inverse_loss` says so.
+multiplied. So the draw is also ε²/8-zCDP.
 
 **Accuracy.** With L candidates, P(score > k) ≤ L·ρ^(k+1): the sum of all weights is at least 1, that of T(D) itself.
 
@@ -46,10 +46,10 @@ from flint import arb
 from numpy.typing import NDArray
 
 from uptack.account import AssumptionFailed, Mechanism
-from uptack.exact import Rational, ball, logarithm
+from uptack.exact import ball, exp_minus, logarithm
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.noise import Entropy, MachineNumbers
-from uptack.noise.coins import exp_minus, pick
+from uptack.noise.coins import pick
 from uptack.privacy import loss
 from uptack.reach import LStatistic, Reach
 
@@ -74,11 +74,6 @@ SPARE_BITS = 32
 def decay(epsilon: Fraction) -> Fraction:
     """ρ: e^(-ε/2) rounded up to a multiple of 2^-64."""
     return Fraction(exp_minus(epsilon / 2).floor(64) + 1, 1 << 64)
-
-
-def inverse_loss(epsilon: Rational) -> loss.BoundedRange:
-    """The loss of a draw by the theorem above, or by that of `uptack.mechanisms.quantile_chain`."""
-    return loss.BoundedRange(epsilon)
 
 
 def finest(
@@ -299,7 +294,7 @@ class InverseDraw(Mechanism[Scored, Any]):
     @staticmethod
     def of(epsilon: Fraction, rows: int = 1) -> InverseDraw:
         """The draw that costs ε if one person moves scores by at most `rows` steps."""
-        return InverseDraw(inverse_loss(epsilon), decay(epsilon / rows))
+        return InverseDraw(loss.BoundedRange(epsilon), decay(epsilon / rows))
 
     def draw(self, value: Scored, entropy: Entropy) -> Any:
         """The candidates know how."""

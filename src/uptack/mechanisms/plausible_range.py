@@ -42,7 +42,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,7 +138,9 @@ def _runs(lattice: MachineNumbers, low: float, high: float) -> tuple[Ordinals, O
     least, most = lattice.values(starts), lattice.values(np.minimum(starts + counts, lattice.top))
     large = inside & (np.maximum(np.abs(least), np.abs(most)) >= max(abs(low), abs(high)) * SMALL)
     half = Fraction(lattice.size - (last - first + 1), 2)
-    widths = [(Fraction(b) - Fraction(a)) * w for a, b, w in zip(*map(_listed, (least, most, inside)), strict=True)]
+    widths = [
+        (Fraction(b) - Fraction(a)) * w for a, b, w in zip(least.tolist(), most.tolist(), inside.tolist(), strict=True)
+    ]
     alike, each = half / max(int(counts[large].sum()), 1), half / (sum(widths) or 1)
     times = np.array(
         [
@@ -149,10 +150,6 @@ def _runs(lattice: MachineNumbers, low: float, high: float) -> tuple[Ordinals, O
         np.int64,
     )
     return starts, times, np.cumsum(np.r_[0, (times * counts)[:-1]])
-
-
-def _listed(x: NDArray[Any]) -> list[Any]:
-    return list(x.tolist())
 
 
 def _binade_edges(lattice: MachineNumbers) -> Ordinals:

@@ -18,7 +18,7 @@ at most 4. With g rows, the product of the weights and the product of their sums
 
 **Bounded range.** All vectors together have bounded range ε: with s the sum of the exponents over all bins, ln(P/P') =
 (s' - s)·ln(1/q) plus a number that does not depend on the vectors, and |s' - s| ≤ 4g. So the log-ratio lies in an
-interval of length 8g·ln(1/q) ≤ ε. `inverse_loss` is what the draw reports.
+interval of length 8g·ln(1/q) ≤ ε.
 
 **Other adjacencies.** Replace the table by its n least rows, filled up with rows at +∞ where there are fewer, for a
 public n. Neighbours under ADD_REMOVE, or with rows dropped, become tables of n rows that differ in at most one row. ∎
@@ -39,10 +39,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
+from operator import methodcaller
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -50,13 +52,15 @@ from flint import arb
 from numpy.typing import NDArray
 
 from uptack.account import AssumptionFailed, Mechanism
-from uptack.exact import Real, ball, logarithm
+from uptack.exact import Real, ball, exp_minus, logarithm
 from uptack.noise import Entropy
-from uptack.noise.coins import Coin, exp_minus, pick
+from uptack.noise.coins import Coin, pick
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Number = TypeVar("Number", Fraction, arb)
+Numbers = NDArray[Any]
+"""Floats, or as objects rationals or balls."""
 Places = Callable[[Integers], Integers]
 """The candidates at which rows of a bin lie, by their numbers from 1 to N."""
 
@@ -65,8 +69,6 @@ SURE = -600.0
 
 NEVER = 1 << 60
 """So many outcomes that `pick` leaves nothing to floats."""
-VANISHES = 745.0
-"""e to minus this power is 0 as a float."""
 FAR = 1 << 40
 """Beyond every score, in audits."""
 
@@ -172,7 +174,7 @@ class Chain:
 
     def exact(self, q: Number) -> ExactSums[Number]:
         """All sums for a rational q, or balls around them for a ball."""
-        return ExactSums(self.bin, self.first, self.volumes.tolist(), q)
+        return ExactSums(self.bin, self.first, self.volumes, q)
 
     def parts(self, q: Number) -> list[Number]:
         """The weights of the two parts of the mixture: all vectors alike, and those within the windows."""
@@ -186,7 +188,7 @@ class Chain:
         count, floats = len(self.bin.targets), self._floats
         parts = np.array([self.cap * floats.log_q, floats.total + math.lgamma(count + 1)])
         while True:
-            if self._pick(parts, lambda: self.parts(ball(self.q)), entropy) == 0:
+            if pick(parts, lambda: self.parts(ball(self.q)), entropy, self._terms) == 0:
                 return sorted(self.bin.low + entropy.below(self.bin.size) for _ in range(count)), None
             cells = self._cells(entropy)
             rows = [base + self.first + cell for base, cell in zip(self.bin.bases, cells, strict=True)]
@@ -199,32 +201,32 @@ class Chain:
         spare = self.cap - self.variation(rows)
         return spare > 0 and bool(Coin(Real(lambda: 1 - ball(self.q) ** spare)).flip(1, entropy)[0])
 
-    def _pick(self, logs: NDArray[np.float64], balls: Callable[[], Any], entropy: Entropy) -> int:
-        terms = self.volumes.size if self._floats.total > SURE else NEVER
-        return pick(logs, balls, entropy, terms)
+    @property
+    def _terms(self) -> int:
+        """How many terms the floats of a pick were summed over."""
+        return self.volumes.size if self._floats.total > SURE else NEVER
+
+    def _pick(self, entropy: Entropy, weights: str, *where: int) -> int:
+        """An outcome by such weights, in floats as far as they are sure, and else in balls."""
+        ask = methodcaller(weights, *where)
+        return pick(ask(self._floats), lambda: ask(self.exact(ball(self.q))), entropy, self._terms)
 
     def _cells(self, entropy: Entropy) -> list[int]:
         """The cells of all coordinates in their windows, with probability proportional to q^V': the last one first.
 
         A cell is drawn for the last coordinate that has none, then how many coordinates share it.
         """
-        bases, floats, path = self.bin.bases, self._floats, list[int]()
+        bases, path = self.bin.bases, list[int]()
         left = len(bases) - 1
-        cell = self._pick(floats.last(), lambda: self.exact(ball(self.q)).last(), entropy)
+        cell = self._pick(entropy, "last")
         while True:
-            shared = floats.weights_of(left, cell)
-            k = 1 + (self._pick(shared, partial(self._weight_balls, left, cell), entropy) if shared.size > 1 else 0)
+            alone = len(self._floats.runs(left, cell)) == 1
+            k = 1 if alone else 1 + self._pick(entropy, "weights_of", left, cell)
             path += [cell + bases[left] - bases[left - j] for j in range(k)]
             left -= k
             if left < 0:
                 return path[::-1]
-            cell = self._pick(floats.before(left, path[-1]), partial(self._cell_balls, left, path[-1]), entropy)
-
-    def _weight_balls(self, coordinate: int, cell: int) -> list[arb]:
-        return self.exact(ball(self.q)).weights_of(coordinate, cell)
-
-    def _cell_balls(self, coordinate: int, following: int) -> list[arb]:
-        return self.exact(ball(self.q)).before(coordinate, following)
+            cell = self._pick(entropy, "before", left, path[-1])
 
 
 # ----------------------------------------------------------------------- the sums behind a chain, in floats and exactly
@@ -247,72 +249,148 @@ class Chain:
 # above e.
 
 
-def runs(bases: Sequence[int], at: int, cells: int) -> Iterator[tuple[int, int]]:
-    """For k = 1, 2, ...: the first of the k coordinates up to `at` that share a cell, and how far its base is."""
-    for j in range(at, -1, -1):
-        if (apart := bases[at] - bases[j]) >= cells:
-            return
-        yield j, apart
-
-
 @dataclass(frozen=True)
-class FloatSums:
-    """The sums in floats, each row of cells divided by its largest, with logarithms of what it was divided by."""
+class Sums(ABC):
+    """The sums in floats or exactly: subclasses say what numbers are, and how they stay in their range.
+
+    Floats are kept between 0 and 1, with the logarithm of what they were divided by: the scale of a row of cells. Other
+    numbers have the scale 0.
+    """
 
     bin: Bin
     first: int
     volumes: Integers
-    log_q: float
+
+    @property
+    @abstractmethod
+    def shares(self) -> Numbers:
+        """Volumes as numbers: whole, or as shares of all candidates."""
+
+    @abstractmethod
+    def powers(self, exponents: Any) -> Any:
+        """q to these powers."""
+
+    @abstractmethod
+    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[Any], float]:
+        """q to these powers at these scales, and the scale that all of them then have."""
+
+    @abstractmethod
+    def rescale(self, x: Numbers, scale: float) -> tuple[Numbers, float]:
+        """A row of cells within its range, and its scale."""
+
+    @abstractmethod
+    def weights(self, x: Any, exponents: Any, scales: Any = 0.0) -> Any:
+        """The products of numbers at these scales and q to these powers: what is drawn from."""
 
     @property
     def _up(self) -> bool:
         return self.bin.excess >= 0
 
     @cached_property
-    def _shares(self) -> Floats:
-        return self.volumes / float(self.bin.size)
-
-    @cached_property
-    def _away(self) -> Floats:
+    def _away(self) -> Integers:
         """D in each cell."""
-        cells = self.volumes.shape[1]
-        return 2.0 * np.arange(self.first, self.first + cells) + self.bin.parity
+        return 2 * np.arange(self.first, self.first + self.volumes.shape[1]) + self.bin.parity
 
-    def _against(self, moved: Floats) -> Floats:
-        """The logarithm of the weight of moves of D."""
-        return 2 * self.log_q * np.maximum(-moved if self._up else moved, 0.0)
+    def _against(self, moved: Integers) -> Integers:
+        """The exponents of q of moves of D."""
+        return 2 * np.maximum(-moved if self._up else moved, 0)
 
-    def _empty(self, rows: int) -> float:
-        """The logarithm of the weight of gaps without rows, where `rows` were the target: a move down by as many."""
-        return 4 * self.log_q * rows if self._up else 0.0
+    def _empty(self, rows: int) -> int:
+        """The exponent of q of gaps without rows, where `rows` were the target: a move down by as many."""
+        return 4 * rows if self._up else 0
+
+    def runs(self, at: int, cell: int = 0) -> list[tuple[int, int]]:
+        """For k = 1, 2, ...: the first of k coordinates up to `at` that share this cell, and how far its base is."""
+        bases, cells = self.bin.bases, self.volumes.shape[1]
+        apart = ((j, bases[at] - bases[j]) for j in range(at, -1, -1))
+        return list(itertools.takewhile(lambda run: cell + run[1] < cells, apart))
 
     @cached_property
-    def _tables(self) -> tuple[list[Floats], list[float], list[Floats], list[float]]:
-        """arrivals and sums, each with its logarithms."""
-        arrivals, entered = [np.exp(self._against(self._away))], [0.0]
-        sums, reached = list[Floats](), list[float]()
-        bases = self.bin.bases
-        for at in range(len(bases)):
-            current, scale = _rescale(*self._weights_by(at, arrivals, entered))
-            sums.append(current)
+    def _tables(self) -> tuple[list[Numbers], list[float], list[Numbers], list[float]]:
+        """arrivals and sums, each with its scales."""
+        arrivals, entered = [self.powers(self._against(self._away))], [0.0]
+        sums, reached = list[Numbers](), list[float]()
+        bases, cells = self.bin.bases, self.volumes.shape[1]
+        for at, share in enumerate(self.shares):
+            runs, total, power = self.runs(at), np.zeros_like(share), 1
+            factors, scale = self.factors([self._empty(apart) for _, apart in runs], [entered[j] for j, _ in runs])
+            for k, ((j, apart), factor) in enumerate(zip(runs, factors, strict=True), 1):
+                power = power * (share / k)
+                total[: cells - apart] += power[: cells - apart] * arrivals[j][apart:] * factor
+            total, scale = self.rescale(total, scale)
+            sums.append(total)
             reached.append(scale)
             if at + 1 < len(bases):
-                moved = _arrivals(current, bases[at + 1] - bases[at], self._up, 4 * self.log_q)
-                moved, more = _rescale(moved, scale)
+                moved, scale = self.rescale(self._arrivals(total, bases[at + 1] - bases[at]), scale)
                 arrivals.append(moved)
-                entered.append(more)
+                entered.append(scale)
         return arrivals, entered, sums, reached
 
-    def _weights_by(self, at: int, arrivals: list[Floats], entered: list[float]) -> tuple[Floats, float]:
-        cells, share = self.volumes.shape[1], self._shares[at]
-        terms = list(runs(self.bin.bases, at, cells))
-        logs = [entered[j] + self._empty(apart) for j, apart in terms]
-        top, out, power = max(logs), np.zeros(cells), np.ones(cells)
-        for k, ((j, apart), log) in enumerate(zip(terms, logs, strict=True), 1):
-            power = power * (share / k)
-            if log - top > -VANISHES:
-                out[: cells - apart] += power[: cells - apart] * arrivals[j][apart:] * math.exp(log - top)
-        return out, top
+    def _arrivals(self, sums: Numbers, gap: int) -> Numbers:
+        """arrivals from sums, by the formulas above."""
+        out = np.zeros_like(sums)
+
+        def decay(rows: int) -> Any:
+            return self.powers(4 * rows)
+
+        if self._up:
+            out[0 if gap else 1 :] = np.cumsum(sums)[: sums.size if gap else -1]
+            if gap > 1:
+                out[:-1] += decay(1) * _windows(sums, gap - 1, decay)[1:]
+            return out
+        out[1:] = decay(1) * _windows(sums[::-1], sums.size, decay)[::-1][:-1]
+        return out + _windows(sums, gap, lambda rows: 1)
+
+    def last(self) -> Any:
+        """For each cell of the last coordinate the weight of all paths that end there."""
+        return self.weights(self._tables[2][-1], self._against(self.bin.excess - self._away))
+
+    def before(self, at: int, following: int) -> Any:
+        """The same for coordinate `at` where the next one's cell is known."""
+        lower = self._tables[2][at].copy()
+        lower[max(following + self.bin.bases[at + 1] - self.bin.bases[at], 0) :] = 0
+        return self.weights(lower, self._against(self._away[0] + 2 * following - self._away))
+
+    def weights_of(self, at: int, cell: int) -> Any:
+        """For k = 1, 2, ... the weight of k coordinates up to `at` in this cell."""
+        (arrivals, entered, *_), share = self._tables, self.shares[at][cell]
+        runs = self.runs(at, cell)
+        some = [share**k / math.factorial(k) * arrivals[j][cell + apart] for k, (j, apart) in enumerate(runs, 1)]
+        return self.weights(some, [self._empty(apart) for _, apart in runs], [entered[j] for j, _ in runs])
+
+
+@dataclass(frozen=True)
+class FloatSums(Sums):
+    """The sums in floats. Weights are logarithms."""
+
+    log_q: float
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Of all candidates."""
+        return self.volumes / float(self.bin.size)
+
+    def powers(self, exponents: Any) -> Any:
+        """By the logarithm of q, which is next to 1."""
+        return np.exp(self.log_q * exponents)
+
+    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[float], float]:
+        """At the largest scale."""
+        logs = [self.log_q * exponent + scale for exponent, scale in zip(exponents, scales, strict=True)]
+        return [math.exp(log - max(logs)) for log in logs], max(logs)
+
+    def rescale(self, x: Floats, scale: float) -> tuple[Floats, float]:
+        """Divided by the largest."""
+        largest = float(x.max()) or 1.0
+        return x / largest, scale + math.log(largest)
+
+    def weights(self, x: Any, exponents: Any, scales: Any = 0.0) -> Floats:
+        """Their logarithms."""
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(x)
+        logs += self.log_q * np.asarray(exponents)
+        logs += scales
+        return logs
 
     @cached_property
     def total(self) -> float:
@@ -321,140 +399,55 @@ class FloatSums:
         top = float(last.max())
         return -math.inf if top == -math.inf else top + math.log(np.exp(last - top).sum()) + self._tables[3][-1]
 
-    def last(self) -> Floats:
-        """For each cell of the last coordinate the logarithm of the weight of all paths that end there."""
-        return _logs(self._tables[2][-1]) + self._against(self.bin.excess - self._away)
 
-    def before(self, at: int, following: int) -> Floats:
-        """The same for coordinate `at` where the next one's cell is known."""
-        moved = self._away[0] + 2.0 * following - self._away
-        logs = _logs(self._tables[2][at]) + self._against(moved)
-        logs[max(following + self.bin.bases[at + 1] - self.bin.bases[at], 0) :] = -np.inf
-        return logs
+@dataclass(frozen=True)
+class ExactSums(Sums, Generic[Number]):
+    """The sums for a rational q, without rounding; for a ball q, balls around them. Volumes are whole numbers."""
 
-    def weights_of(self, at: int, cell: int) -> Floats:
-        """For k = 1, 2, ... the logarithm of the weight of k coordinates up to `at` in this cell."""
-        arrivals, entered = self._tables[:2]
-        cells, share = self.volumes.shape[1], float(_logs(self._shares[at, cell : cell + 1])[0])
-        return np.array(
-            [
-                entered[j] + self._empty(apart) + k * share - math.lgamma(k + 1) + _logs(arrivals[j])[cell + apart]
-                for k, (j, apart) in enumerate(runs(self.bin.bases, at, cells), 1)
-                if cell + apart < cells
-            ]
-        )
+    q: Number
 
+    @cached_property
+    def shares(self) -> Numbers:
+        """The volumes."""
+        return np.array([[volume * self.q**0 for volume in row] for row in self.volumes.tolist()], object)
 
-def _logs(x: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        return np.log(x)
+    def powers(self, exponents: Any) -> Any:
+        """One by one."""
+        power: Any = np.frompyfunc(lambda k: self.q ** int(k), 1, 1)
+        return power(exponents)
 
+    def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[Number], float]:
+        """There is one scale."""
+        return [self.q**exponent for exponent in exponents], 0.0
 
-def _rescale(x: Floats, scale: float) -> tuple[Floats, float]:
-    largest = float(x.max()) or 1.0
-    return x / largest, scale + math.log(largest)
+    def rescale(self, x: Numbers, scale: float) -> tuple[Numbers, float]:
+        """As it is."""
+        return x, scale
 
-
-def _arrivals(sums: Floats, gap: int, up: bool, log_decay: float) -> Floats:
-    """arrivals from sums, by the formulas of the module."""
-    out = np.zeros(sums.size)
-    if up:
-        reached = np.cumsum(sums)
-        out[:] = reached if gap else np.append(0.0, reached[:-1])
-        if gap > 1:
-            out[:-1] += math.exp(log_decay) * window_sums(sums, gap - 1, log_decay)[1:]
-    else:
-        out[1:] = math.exp(log_decay) * window_sums(sums[::-1], sums.size, log_decay)[::-1][:-1]
-        if gap:
-            out += window_sums(sums, gap, 0.0)
-    return out
+    def weights(self, x: Any, exponents: Any, scales: Any = 0.0) -> list[Number]:
+        """The products themselves."""
+        return list(np.array(x, object) * self.powers(np.asarray(exponents)))
 
 
 def window_sums(x: Floats, width: int, log_decay: float) -> Floats:
-    """Σ_(j < width) x(t + j)·e^(j·log_decay) for each t: the sums of 1, 2, 4, ... terms that make up the width."""
-    width = min(width, x.size, math.ceil(VANISHES / -log_decay) + 1 if log_decay else x.size)
-    out, block, size, offset = np.zeros(x.size), x, 1, 0
+    """Σ_(j < width) x(t + j)·e^(j·log_decay) for each t."""
+    return _windows(x, width, lambda j: math.exp(j * log_decay))
+
+
+def _windows(x: Numbers, width: int, decay: Callable[[int], Any]) -> Numbers:
+    """Σ_(j < width) x(t + j)·decay(j) for each t: the sums of 1, 2, 4, ... terms that make up the width."""
+    width, out, block, size, offset = min(width, x.size), np.zeros_like(x), x, 1, 0
     while True:
         if width & size:
-            out[: x.size - offset] += math.exp(log_decay * offset) * block[offset:]
+            out[: x.size - offset] += decay(offset) * block[offset:]
             offset += size
         if 2 * size > width:
             return out
+        if (step := decay(size)) == 0:  # as a float: what is further away adds nothing
+            return block
         doubled = block.copy()
-        doubled[:-size] += math.exp(log_decay * size) * block[size:]
+        doubled[:-size] += step * block[size:]
         block, size = doubled, 2 * size
-
-
-@dataclass(frozen=True)
-class ExactSums(Generic[Number]):
-    """The same sums for a rational q, without rounding; for a ball q, balls around them. Volumes are whole numbers."""
-
-    bin: Bin
-    first: int
-    volumes: list[list[int]]
-    q: Number
-
-    @property
-    def _up(self) -> bool:
-        return self.bin.excess >= 0
-
-    def _against(self, moved: int) -> Number:
-        return self.q ** (2 * max(-moved if self._up else moved, 0))
-
-    def _empty(self, rows: int) -> Number:
-        return self.q ** (4 * rows if self._up else 0)
-
-    def _away(self, cell: int) -> int:
-        return 2 * (self.first + cell) + self.bin.parity
-
-    @cached_property
-    def _tables(self) -> tuple[list[list[Number]], list[list[Number]]]:
-        cells, bases = range(len(self.volumes[0])), self.bin.bases
-        arrivals = [[self._against(self._away(c)) for c in cells]]
-        sums: list[list[Number]] = []
-        for at in range(len(bases)):
-            sums.append([sum(self._weights_by(at, c, arrivals), self.q * 0) for c in cells])
-            if at + 1 < len(bases):
-                arrivals.append(self._arrivals(sums[at], bases[at + 1] - bases[at]))
-        return arrivals, sums
-
-    def _weights_by(self, at: int, cell: int, arrivals: list[list[Number]]) -> list[Number]:
-        cells, volume = len(self.volumes[at]), self.volumes[at][cell]
-        return [
-            arrivals[j][cell + apart] * self._empty(apart) * volume**k / math.factorial(k)
-            for k, (j, apart) in enumerate(runs(self.bin.bases, at, cells), 1)
-            if cell + apart < cells
-        ]
-
-    def _arrivals(self, sums: list[Number], gap: int) -> list[Number]:
-        cells, q, zero = len(sums), self.q**4, self.q * 0
-        below, after, before = [zero] * (cells + 1), [zero] * (cells + 1), [zero] * (cells + 1)
-        for c in range(cells):  # Σ of all before c; Σ q^(4(t' - c)) from c on; Σ q^(4(c - t')) before c
-            below[c + 1] = below[c] + sums[c]
-            before[c + 1] = q * (before[c] + sums[c])
-            after[cells - c - 1] = sums[cells - c - 1] + q * after[cells - c]
-        ends = [min(c + gap, cells) for c in range(cells)]
-        if self._up:
-            decayed = (
-                after[c + 1] * q - after[end] * q ** (end - c) if end > c else zero for c, end in enumerate(ends)
-            )
-            return [below[min(c + 1, end)] + more for c, (end, more) in enumerate(zip(ends, decayed, strict=True))]
-        return [before[c] + below[end] - below[c] for c, end in enumerate(ends)]
-
-    def last(self) -> list[Number]:
-        """For each cell of the last coordinate the weight of all paths that end there."""
-        return [s * self._against(self.bin.excess - self._away(c)) for c, s in enumerate(self._tables[1][-1])]
-
-    def before(self, at: int, following: int) -> list[Number]:
-        """The same for coordinate `at` where the next one's cell is known."""
-        end = following + self.bin.bases[at + 1] - self.bin.bases[at]
-        return [
-            s * self._against(2 * (following - c)) if c < end else self.q * 0 for c, s in enumerate(self._tables[1][at])
-        ]
-
-    def weights_of(self, at: int, cell: int) -> list[Number]:
-        """For k = 1, 2, ... the weight of k coordinates up to `at` in this cell."""
-        return self._weights_by(at, cell, self._tables[0])
 
 
 # ------------------------------------------------------------- the draw as a mechanism, and by how much its scores move

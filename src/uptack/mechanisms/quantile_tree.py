@@ -34,8 +34,9 @@ from fractions import Fraction
 from typing import Protocol
 
 from uptack.account import Account
-from uptack.mechanisms.inverse_sensitivity import FAILURE, inverse_loss, steps_needed
+from uptack.mechanisms.inverse_sensitivity import FAILURE, steps_needed
 from uptack.mechanisms.quantile_chain import Bin, Chain, ChainDraw, Integers, chain_decay
+from uptack.privacy import loss
 
 FEW = 14
 """Up to this many quantiles a single chain is best."""
@@ -166,7 +167,7 @@ class Tree:
         """A candidate for each rank, by the theorem above. The account has paid for all nodes together."""
         knots = {0: (0, 0), len(self.ranks) + 1: (self.size, self.n)}
         for tier in self.tiers:
-            chain = ChainDraw(inverse_loss(tier.epsilon), chain_decay(tier.epsilon, self.rows_per_person))
+            chain = ChainDraw(loss.BoundedRange(tier.epsilon), chain_decay(tier.epsilon, self.rows_per_person))
             bins = [(node, self._bin(node, knots), knots[node.low][1]) for node in tier.nodes]
             looked = [self.steps(tier, len(node.chosen), one_bin.size) for node, one_bin, _ in bins]
             windows = (

@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from uptack.exact import Real, ball, working
+from uptack.exact import Real, exp_minus, working
 from uptack.noise.entropy import Entropy
 
 Flags = NDArray[np.bool_]
@@ -30,11 +30,6 @@ GUARD = 64
 """Bits of working precision beyond the digits of U that are compared."""
 Weights = Callable[[], Iterable[arb]]
 """Balls around the weights of all outcomes, up to a common factor, at the working precision of the call."""
-
-
-def exp_minus(x: Fraction) -> Real:
-    """The real number e^-x."""
-    return Real.of(1) if x == 0 else Real(lambda: (-ball(x)).exp())
 
 
 @lru_cache(maxsize=256)

@@ -17,8 +17,8 @@ from flint import arb
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.exact import Rational, Real, ball
-from uptack.noise.coins import Coin, exp_coin, exp_minus
+from uptack.exact import Rational, Real, ball, exp_minus
+from uptack.noise.coins import Coin, exp_coin
 from uptack.noise.entropy import Entropy
 from uptack.noise.integer_laws import IntegerLaw, Integers
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import overload
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,18 @@ Integers = NDArray[np.int64]
 @lru_cache(maxsize=1024)
 def _cutoff(law: IntegerLaw, bound: Fraction) -> int:
     return least(lambda t: law.exact_tail(t) <= bound)
+
+
+class VectorLaw(Protocol):
+    """A law of vectors of integers, and what it hides."""
+
+    def draw(self, size: int, entropy: Entropy) -> Integers:
+        """A vector of this size."""
+        ...
+
+    def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
+        """The ε at which a draw hides such a move, up to δ."""
+        ...
 
 
 class IntegerLaw(ABC):

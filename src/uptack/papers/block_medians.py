@@ -213,7 +213,7 @@ def medians_with_errors(estimates: Floats, question: Question, advice: Advice) -
     found = medians(estimates, part, advice)
     if found.value is None:
         return found
-    ranges = draw_ranges(estimates, room, rest.account)
+    ranges = draw_ranges(estimates, room, rest)
     if ranges is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     draws = (ScoreDraw(m, p, question.rows, float(share.epsilon)) for share in (part, rest))
@@ -230,7 +230,7 @@ def medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Fl
         return question.refuse(HOW, advice)
     nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
     told = usable_blocks(estimates, (rank, rank), question.rows)
-    drawn = question.account.draw(InverseDraw.of(question.epsilon), ScoredBoxes(nested, Refusal(told, secret=True)))
+    drawn = question.draw(InverseDraw.of(question.epsilon), ScoredBoxes(nested, Refusal(told, secret=True)))
     if drawn is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     return Outcome(room[0].values(drawn), HOW)

@@ -23,7 +23,7 @@ from uptack.reach.protocol import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import least_n
-from uptack.statistics.propose_test_release import SCALE_SLOPE
+from uptack.statistics.statistic import SCALE_SLOPE
 from uptack.table.exact_sum import SCALE
 from uptack.table.memory.rows import order_of
 from uptack.table.unit import ROW

@@ -292,7 +292,7 @@ def hampel_regression(
     if data.n > LARGEST and not question.size_is_secret:
         raise InvalidArgument("X", f"a table of at most {LARGEST} rows", data.n)
     found, labels = _estimate(data, question), coefficient_names(data.p, bool(fit_intercept), x)
-    return question.account.close(replace(found, labels=labels))
+    return question.close(replace(found, labels=labels))
 
 
 def _estimate(data: BlockedDesign, question: Question) -> Outcome[Floats]:
@@ -316,8 +316,8 @@ def _scales(data: BlockedDesign, n: int, question: Question) -> Floats | None:
     if room is None:
         return None
     data.count_complete()  # an error where rows lack values, after ⊥ by public numbers
-    estimates = least_squares_in_blocks(data, n, m, question.account)
-    account = question.account.allot(epsilon, question.delta).through(loss.Partition)
+    estimates = least_squares_in_blocks(data, n, m, question)
+    account = question.allot(epsilon, question.delta).through(loss.Partition)
     ranges = draw_ranges(estimates, room, account)
     usual = LARGER[data.p] if question.size_is_secret else 1.0
     return None if ranges is None else ranges * usual
@@ -341,12 +341,12 @@ def _test_and_answer(data: BlockedDesign, n: int, scales: Floats, question: Ques
     )
     cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
     rows = FittedRows.of(data)
-    passed = question.account.draw(CellTest(cascade, proposals), rows)
+    passed = question.draw(CellTest(cascade, proposals), rows)
     if passed is None:
         return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question)), other=UNITS))
     box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in proposals[passed].widths))
     noise = vertex_noise(box, Fraction(answer.epsilon))
-    noisy = noise.grid.points(question.account.prepaid().draw(noise, rows.beta))
+    noisy = noise.grid.points(question.prepaid().draw(noise, rows.beta))
     return Outcome(noisy, HOW, NormNoise(box, float(noise.scale), float(Fraction(noise.grid.step)) / 2))
 
 

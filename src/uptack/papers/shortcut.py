@@ -210,7 +210,7 @@ def shortcut_regression(
         must = f"at most {data.n // data.p}, so that each has {data.p} {question.adjacency.unit}"
         raise InvalidArgument("blocks", must, request.blocks)
     outcome, labels = _estimate(data, request, question), coefficient_names(data.p, request.leading, x)
-    return question.account.close(replace(outcome, labels=labels))
+    return question.close(replace(outcome, labels=labels))
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ def _estimate(data: BlockedDesign, request: _Request, question: Question) -> Out
     coordinates = round_coordinates(data, n, request.leading, part)
     if coordinates is None:
         return question.refuse(HOW, Advice(other=TELLING))
-    rest = question.worth(rest.epsilon + coordinates.saved, question.delta)
+    rest = question.allot(rest.epsilon + coordinates.saved, question.delta)
     outcome = _block_medians(replace(data, transform=coordinates.transform), n, request, rest)
     return outcome if outcome.value is None else replace(outcome, value=coordinates.back(outcome.value), noise=None)
 
@@ -284,7 +284,7 @@ def _advice_on_coordinates(n: int, p: int, request: _Request, question: Question
 def _shares(question: Question) -> tuple[Account, Question]:
     """What pays for coordinates, which are pure, and the rest, with all of δ."""
     part = question.epsilon * SHARE
-    return question.account.allot(part), question.worth(question.epsilon - part, question.delta)
+    return question.allot(part), question.allot(question.epsilon - part, question.delta)
 
 
 def _block_medians(data: BlockedDesign, n: int, request: _Request, question: Question) -> Outcome[Floats]:
@@ -296,8 +296,8 @@ def _block_medians(data: BlockedDesign, n: int, request: _Request, question: Que
             return question.refuse(MEDIANS, Advice(other="fewer blocks"))
     if blocks < 1:
         return question.refuse(MEDIANS, advice)
-    estimates = request.fit(data, n, blocks, question.account)
-    in_blocks = replace(question, account=question.account.through(loss.Partition))
+    estimates = request.fit(data, n, blocks, question)
+    in_blocks = question.through(loss.Partition)
     return (medians_with_errors if request.errors else medians)(estimates, in_blocks, advice)
 
 

@@ -98,7 +98,7 @@ def read_contrast(
     question = read_question(name, epsilon, rest)
     missing = checks.choice("missing", options.get("missing", "error"), ("error", "drop"))
     data = samples(x, labels, public_groups(groups, 2, 2), missing)
-    public = labels_are_public(question.account, options, data.in_table)
+    public = labels_are_public(question, options, data.in_table)
     secret = missing == "drop" or not public
     most = data.size if secret and question.adjacency.size_is_public else None
     question = replace(question, missing="drop" if secret else None, at_most=most)
@@ -212,7 +212,7 @@ def _release_difference(
     confidence = None if interval is None else confidence_of(interval)
     contrast = read_contrast(name, x, labels, groups, epsilon, options)
     drawn = difference(contrast, p) if confidence is None else _with_interval(contrast, p, confidence)
-    return contrast.question.account.close(drawn)
+    return contrast.question.close(drawn)
 
 
 # ------------------------------------------------------------------------------------- intervals for the population
@@ -246,9 +246,9 @@ def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Out
         return question.refuse(HOW, advice)
     sizes: Sequence[int] = contrast.sizes
     if law is not None:
-        sizes = noisy_sums(contrast.sizes, law, question.account.allot(question.epsilon * share))
-        question.account.keep_size(sum(sizes), law, times=2)
-        question = question.worth(question.epsilon * (1 - share), question.delta)
+        sizes = noisy_sums(contrast.sizes, law, question.allot(question.epsilon * share))
+        question.keep_size(sum(sizes), law, times=2)
+        question = question.allot(question.epsilon * (1 - share), question.delta)
     ends = aim(_ranges(sizes, off))
     if not ends.worth:
         return question.refuse(HOW, advice)
@@ -312,7 +312,7 @@ def hodges_lehmann(
             one, other, step(contrast, contrast.sizes) or Fraction(1), steps, lattice.values, lattice.top
         )
 
-    return contrast.question.account.close(_draw_shift(contrast, bears, reach))
+    return contrast.question.close(_draw_shift(contrast, bears, reach))
 
 
 def step(contrast: Contrast, sizes: Sizes) -> Fraction | None:
@@ -367,23 +367,23 @@ def mean_difference(
     known, each = contrast.known, question.epsilon / 2 / question.rows
     if known is not None and not enough_rows(min(known), each):
         advice = Advice(n=2 * (least_n(lambda size: enough_rows(size, each)) or 1), other="groups with more rows")
-        return question.account.close(question.refuse(moments.HOW, advice))
+        return question.close(question.refuse(moments.HOW, advice))
     both, law = list[moments.Moments](), question.count
     names = [label(group) for group in contrast.samples.groups]
     for name, part, half in zip(names, contrast.groups, question.split(HALF, HALF), strict=True):
         one, left = moments.frame_moments(part.floats(), half, RECIPES)
         if isinstance(one, Outcome):
-            return question.account.close(_of_group(one, name))
+            return question.close(_of_group(one, name))
         both.append(one)
         law = left.count
     if law is not None:
-        question.account.keep_size(sum(one.rows for one in both), law, times=2)
+        question.keep_size(sum(one.rows for one in both), law, times=2)
     means = [one.frame.centre + one.frame.half * one.first for one in both]
     noise = WelchInterval(means[0] - means[1], MeanInterval(both[0]), MeanInterval(both[1]))
     clipped = moments.clipping_note(*both, unit=question.adjacency.unit, names=names)
     endless = moments.open_ends(*(tail for one in both for tail in one.tails(DOUBT)))
-    notes = (*contrast.notes, clipped, *endless, *sampling_note(question.account), noise.sentence)
-    return question.account.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))
+    notes = (*contrast.notes, clipped, *endless, *sampling_note(question), noise.sentence)
+    return question.close(Outcome(noise.difference, moments.HOW, noise, notes=tuple(dict.fromkeys(notes))))
 
 
 def _of_group(refused: Outcome[Any], name: str) -> Outcome[Any]:

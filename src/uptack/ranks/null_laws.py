@@ -14,11 +14,13 @@ moved by 1, which makes no tail smaller: the factor sin(θ)/θ is 0 at these pla
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from flint import fmpz
 
 from uptack.exact import bisect
 from uptack.ranks.pair_counts import Floats
@@ -87,21 +89,13 @@ def _mann_whitney(small: int, large: int) -> Floats:
     characteristic function of a smaller U, so none is above 1.
     """
     most = small * large
-    size = _prime_above(max(most, small + large) + 1)
+    size = next(k for k in itertools.count(max(most, small + large) + 1) if k > 2 and fmpz(k).is_prime())
     theta = math.pi * np.arange(1, size // 2 + 1) / size
     product = np.ones(theta.size)
     for i in range(1, small + 1):
         product *= np.sin((large + i) * theta) / np.sin(i * theta) * (i / (large + i))
     centred = np.concatenate(([1.0 + 0j], product * np.exp(-1j * theta * most)))
     return np.maximum(np.fft.irfft(centred, size)[: most + 1], 0.0)
-
-
-def _prime_above(n: int) -> int:
-    """The least odd prime of at least n."""
-    n = max(n | 1, 3)
-    while any(n % k == 0 for k in range(3, math.isqrt(n) + 1, 2)):
-        n += 2
-    return n
 
 
 def _signed_chances(n: int) -> Floats:

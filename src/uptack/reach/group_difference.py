@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats, IntervalByInterval
+from uptack.reach.protocol import Floats, Reach
 from uptack.table.protocol import Column
 from uptack.table.reads import MEASURED, as_column
 
@@ -18,7 +18,7 @@ AT_ONCE = 1 << 21
 """How many rows times candidates are compared at once."""
 
 
-class Difference(IntervalByInterval):
+class Difference(Reach):
     """T = a(r) - b(s) for ranks r of one group and s of the other.
 
     **Reach.** With m = gk rows of k people, i of them in the first group and m - i in the second: [min over i of
@@ -50,13 +50,8 @@ class Difference(IntervalByInterval):
         self._a_low, self._b_low = (order.at(rank - moves) for order, rank in zip(orders, ranks, strict=True))
         self._a_high, self._b_high = (order.at(rank + moves) for order, rank in zip(orders, ranks, strict=True))
 
-    @property
-    def value(self) -> float:
-        """T: with an empty group it is not finite."""
-        return self.interval(0)[0]
-
     def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
+        """The ends for one k; of T itself not finite with an empty group."""
         m = self._g * k
         i, rest = (slice(m, m + 1),) * 2 if self._together else (slice(0, m + 1), slice(m, None, -1))
         with np.errstate(invalid="ignore", over="ignore"):
@@ -64,7 +59,7 @@ class Difference(IntervalByInterval):
         return float(np.where(np.isnan(low), -np.inf, low).min()), float(np.where(np.isnan(high), np.inf, high).max())
 
 
-class PairwiseShift:
+class PairwiseShift(Reach):
     """T = a median of a_i - b_j over all pairs of two groups (Hodges and Lehmann), on the points of a lattice.
 
     **Reach.** For a candidate y let S(y) be the number of pairs with b_j ≥ a_i - y less the number of the others, and
@@ -82,15 +77,6 @@ class PairwiseShift:
         highs = [math.floor((pairs + t) / 2) for t in moved]
         self._low = self._edges(lows, [low <= 0 for low in lows], "left", -np.inf)
         self._high = self._edges([high + 1 for high in highs], [high >= pairs for high in highs], "right", np.inf)
-
-    @property
-    def value(self) -> float:
-        """One of the medians."""
-        return float(self._low[0])
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
-        return float(self._low[k]), float(self._high[k])
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The ends for k = 0, ..., steps."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uptack.reach.group_difference import Data, Difference
-from uptack.reach.protocol import Floats, IntervalByInterval, Reach
+from uptack.reach.protocol import Floats, Reach
 from uptack.table.protocol import Column
 from uptack.table.reads import MEASURED, as_column
 from uptack.table.unit import Integers, U
@@ -46,7 +46,7 @@ class _Inverse(NamedTuple):
         return self.values[inside], self.up_to[inside]
 
 
-class PeopleRange(IntervalByInterval):
+class PeopleRange(Reach):
     """T = z(b) - z(a) for public ranks a ≤ b of people (`uptack.table.unit`).
 
     **Reach.** Let A = (a - 1/2)·U, B = (b - 1/2)·U and κ = k·U. Interval k is
@@ -72,7 +72,6 @@ class PeopleRange(IntervalByInterval):
         data = x.order([(rank - steps, rank + steps) for rank in ranks])
         self._low, self._high = (_Inverse(*data.jumps(rank - steps, rank + steps)) for rank in ranks)
         self._a, self._b = ((2 * rank - 1) * (U // 2) for rank in ranks)
-        self.value = self.interval(0)[0]
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""

@@ -7,13 +7,12 @@ import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats
+from uptack.reach.protocol import Floats, Reach
 from uptack.table.exact_sum import as_floats, as_integers
 from uptack.table.protocol import Column
 from uptack.table.reads import MEASURED, as_column
@@ -31,7 +30,7 @@ class Segment:
     weight: Fraction = Fraction(1)
 
 
-class LStatistic:
+class LStatistic(Reach):
     """T = Σ w_i·x(i) with w ≥ 0 on public ranks: quantiles, trimmed and Winsorized means, midhinge, trimean.
 
     **Reach.** Changing, adding or removing one row moves every order statistic by at most one rank, so interval k is
@@ -41,11 +40,6 @@ class LStatistic:
 
     def __init__(self, data: Order, segments: tuple[Segment, ...], rows_per_person: int = 1) -> None:
         self._data, self._segments, self._g = data, segments, rows_per_person
-
-    @cached_property
-    def value(self) -> float:
-        """T(D)."""
-        return float(self._shifted_sums(np.zeros(1, np.int64))[0])
 
     @classmethod
     def of(cls, x: Data, segments: tuple[Segment, ...], steps: int, rows_per_person: int = 1) -> Self:
@@ -65,14 +59,9 @@ class LStatistic:
         return cls.of(x, (Segment(rank, rank),), steps, rows_per_person)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """The ends for k = 0, ..., steps."""
+        """The sums of order statistics gk ranks further down, and further up."""
         shifts = self._g * np.arange(steps + 1)
         return self._shifted_sums(-shifts), self._shifted_sums(shifts)
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
-        shift = np.array([self._g * k])
-        return float(self._shifted_sums(-shift)[0]), float(self._shifted_sums(shift)[0])
 
     def _shifted_sums(self, shifts: NDArray[np.int64]) -> Floats:
         """Σ w_i·x(i + shift) for each of the shifts, which go up or down from the first in one direction."""

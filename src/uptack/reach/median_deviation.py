@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats, IntervalByInterval
+from uptack.reach.protocol import Floats, Reach
 from uptack.table.protocol import Column
 from uptack.table.reads import MEASURED, as_column
 from uptack.table.search import Order, Window
@@ -16,7 +16,7 @@ LARGE, TINY = 2.0**1000, 2.0**-960
 """Rows beyond ±LARGE are read as ±LARGE and those within ±TINY as 0, so that no sum or half of two rows is rounded."""
 
 
-class MedianDeviation(IntervalByInterval):
+class MedianDeviation(Reach):
     """T = R(c, r), where c = x(r) for a public rank r, and R(c, j) is the j-th smallest of the distances |x - c|.
 
     **Reach.** With m = gk rows of k people changed, c stays in I = [x(r - m), x(r + m)], and each R(c, j) lies between
@@ -44,7 +44,6 @@ class MedianDeviation(IntervalByInterval):
         order = column.order([span, far])
         self._low, self._high = _Ranks(order, span), _Ranks(order, far)
         self._span = (first, last)
-        self.value = self.interval(0)[0]
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k."""

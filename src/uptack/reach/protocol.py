@@ -23,30 +23,21 @@ class Reach(Protocol):
     An interval may be larger than it must be: privacy still holds, only accuracy suffers. All survive any rounding
     of the ends that keeps order (x ≤ y gives round(x) ≤ round(y)), so float ends are as good as real ones if each is
     the correctly rounded value of the exact one.
+
+    A reach says its intervals one by one (`interval`) or together (`intervals`). The other follows, and so does T(D).
     """
 
     @property
     def value(self) -> float:
         """T(D)."""
-        ...
+        return self.interval(0)[0]
+
+    def interval(self, k: int) -> tuple[float, float]:
+        """The ends of interval k."""
+        low, high = self.intervals(k)
+        return float(low[k]), float(high[k])
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """Lower and upper ends of the intervals k = 0, 1, ..., steps."""
-        ...
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """Interval k alone."""
-        ...
-
-
-class IntervalByInterval:
-    """A reach that works its intervals out one at a time."""
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
-        raise NotImplementedError
-
-    def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """The ends for k = 0, ..., steps."""
         ends = np.array([self.interval(k) for k in range(steps + 1)])
         return ends[:, 0], ends[:, 1]

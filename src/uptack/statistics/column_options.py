@@ -21,8 +21,7 @@ from uptack.display.numbers import SHOWN
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import noisy_integer
-from uptack.mechanisms.plausible_range import Lattice, Plausible
-from uptack.noise import Entropy, IntegerLaplace, MachineNumbers
+from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Adjacency
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
@@ -117,12 +116,12 @@ def column(x: Any, question: Question, floats: bool = False, times: str = "") ->
     if form is not None or question.time_options:
         check_times(question.time_options, form)
     if form is not None:
-        account = question.account.showing(partial(_in_form, form if times == "place" else form.spread))
         step = question.granularity if floats else question.granularity or form.step
         recent = form.kind == "time" and times == "place" and question.method == "inverse"
         guess = CENTURIES if recent and question.plausible is None else question.plausible
-        question = replace(question, account=account, granularity=step, plausible=guess)
-    relation, capped = question.account.adjacency, data.unit.at_most is not None
+        shown = question.showing(partial(_in_form, form if times == "place" else form.spread))
+        question = replace(shown, granularity=step, plausible=guess)
+    relation, capped = question.adjacency, data.unit.at_most is not None
     if data.of_people != bool(relation.person):  # the registry ensures it; this is a second line of defence
         must = "by person for people's data, and only for them"
         raise InvalidArgument("adjacency", must, str(relation), "Pass person=.")
@@ -170,9 +169,9 @@ def public_size(n: int, question: Question) -> tuple[int, Question]:
         return n, question
     share = question.epsilon * COUNT_SHARE
     law = IntegerLaplace(question.rows / share)
-    noisy = noisy_size(n, law, question.account.allot(share))
-    question.account.keep_size(noisy, law, CAPPED_UNIT if question.capped else "")
-    return noisy, replace(question.worth(question.epsilon - share, question.delta), count=law)
+    noisy = noisy_size(n, law, question.allot(share))
+    question.keep_size(noisy, law, CAPPED_UNIT if question.capped else "")
+    return noisy, replace(question.allot(question.epsilon - share, question.delta), count=law)
 
 
 def noisy_size(n: int, law: IntegerLaplace, account: Account) -> int:
@@ -211,8 +210,8 @@ LEAST_SHARE = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
-class Question:
-    """A request about one column: an account to pay from, the method, and how the rows are read.
+class Question(Account):
+    """A request about one column: the account that pays for it, with the method, and how the rows are read.
 
     `count` is the law of the noise in the number of rows, if that is secret and has been paid for. `at_most` is a
     public upper bound of the number of rows, if some may be left out. `capped` says that rows of people weigh alike, so
@@ -220,7 +219,6 @@ class Question:
     the options that may be times or durations.
     """
 
-    account: Account
     method: str = "inverse"
     granularity: Fraction | None = None
     missing: float | str | None = None
@@ -230,30 +228,10 @@ class Question:
     capped: bool = False
     time_options: tuple[tuple[str, ParsedTime | None], ...] = ()
 
-    @property
-    def epsilon(self) -> Fraction:
-        """What may be spent."""
-        return self.account.epsilon
-
-    @property
-    def delta(self) -> Fraction:
-        """The δ that may be spent."""
-        return self.account.delta
-
-    @property
-    def adjacency(self) -> Adjacency:
-        """The neighbours that the release protects."""
-        return self.account.adjacency
-
-    @property
-    def rows(self) -> int:
-        """Rows per person: a step moves so many ranks."""
-        return self.account.adjacency.rows_per_person
-
     @cached_property
     def size_is_secret(self) -> bool:
         """Whether the number of rows must not be known."""
-        return self.missing == "drop" or self.capped or not self.account.adjacency.size_is_public
+        return self.missing == "drop" or self.capped or not self.adjacency.size_is_public
 
     @property
     def follows(self) -> bool:
@@ -261,30 +239,11 @@ class Question:
         apart = self.capped and self.adjacency.size_is_public
         return self.size_is_secret and self.method == "inverse" and not apart
 
-    def plausible_lattices(self, lattices: Sequence[MachineNumbers], spread: bool = False) -> tuple[Lattice, ...]:
-        """Lattices of candidates with the plausible range of values; for a `spread`, of their distances."""
-        if self.plausible is None:
-            return tuple(lattices)
-        low, high = self.plausible
-        return tuple(Plausible(one, *((0.0, high - low) if spread else (low, high))) for one in lattices)
-
-    def split(self, *shares: Rational) -> tuple[Question, ...]:
-        """The same question with parts of its budget, which add up to all of it."""
-        return tuple(replace(self, account=part) for part in self.account.split(*shares))
-
-    def part(self, share: Rational) -> Question:
-        """The same question with one part of its budget."""
-        return replace(self, account=self.account.part(share))
-
-    def worth(self, epsilon: Fraction, delta: Fraction = Fraction(0)) -> Question:
-        """The same question with so much of its budget."""
-        return replace(self, account=self.account.allot(epsilon, delta))
-
     def refuse(self, how: str, advice: Advice, why: str = "") -> Outcome[Any]:
         """⊥ with advice. `why` names the step that failed, in released numbers; it is shown if something was spent."""
-        if self.account.spent:
+        if self.spent:
             why = why or advice.why or f"there are too few {self.adjacency.unit} at this ε"
-            advice = replace(advice, why=why, at=float(self.account.promised))
+            advice = replace(advice, why=why, at=float(self.promised))
         if self.count is not None:  # the noisy number may be too small, and an advice on ε would use the true one
             room = self.count.cutoff(Fraction(1, 1000))
             advice = replace(advice, n=None if advice.n is None else advice.n + room, epsilon=None)
@@ -405,22 +364,21 @@ def read_question(name: str, epsilon: Rational, options: Mapping[str, Any]) -> Q
         if not low < high:
             raise InvalidArgument("plausible", must, checks.describe(guess))
         plausible = float(low), float(high)
-        if method != "inverse":
-            fix = "Only method='inverse' can use a guess."
-            raise InvalidArgument("plausible", "left out unless method='inverse'", checks.describe(guess), fix)
     if granularity is not None:
         step = checks.positive("granularity", in_ticks(duration_of_word(granularity)))
         if not Fraction(1, 10**75) <= step <= 10**75:  # beyond, lattices hold no multiples of it, or only those
             fix = "Leave it out, or change the unit of x."
             raise InvalidArgument("granularity", "a number from 1e-75 to 1e+75", checks.describe(granularity), fix)
-        if method != "inverse":
-            fix = "The other methods add noise, so their answers are not multiples of a step."
-            raise InvalidArgument("granularity", "left out unless method='inverse'", checks.describe(granularity), fix)
+    if method != "inverse":
+        checks.left_out("plausible", guess, "unless method='inverse'", "Only method='inverse' can use a guess.")
+        fix = "The other methods add noise, so their answers are not multiples of a step."
+        checks.left_out("granularity", granularity, "unless method='inverse'", fix)
     promised = {name: options[name] for name in Promises.__annotations__ if name in options}
-    account = Account.open(name, epsilon, **promised)
+    question = Question.open(name, epsilon, **promised)
     missing = options.get("missing", "error")
     replacement = missing_value(missing)
     times = [] if granularity is None else [("granularity", parse_time(duration_of_word(granularity)))]
     times += [] if guess is None else [("plausible", parse_time(end)) for end in guess]
     times += [] if isinstance(missing, str) and missing in WORDS else [("missing", parse_time(missing))]
-    return Question(account, method, step, replacement, plausible=plausible, time_options=tuple(times))
+    question = replace(question, method=method, granularity=step, missing=replacement)
+    return replace(question, plausible=plausible, time_options=tuple(times))

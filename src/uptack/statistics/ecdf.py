@@ -49,8 +49,8 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class RunningNoise:
-    """The noise of the running counts of so many bins from the lower end, and so many from the upper."""
+class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
+    """The running counts of so many bins from the lower end, and so many from the upper, with noise: see above."""
 
     lower: int
     upper: int
@@ -58,7 +58,7 @@ class RunningNoise:
     scale: Fraction
 
     @staticmethod
-    def of(bins: int, epsilon: Fraction, moved: int) -> RunningNoise:
+    def of(bins: int, epsilon: Fraction, moved: int) -> RunningCounts:
         """For so many bins, the one in the middle left out, where a person can change `moved` bins by 1.
 
         Blocks where they pay: the variance of the last running count decides, which is public.
@@ -68,19 +68,26 @@ class RunningNoise:
         block = max(math.isqrt(max(lower, 1)), 1)
         in_blocks = 4 * (-(-lower // block) + block - 1)
         if in_blocks < lower:
-            return RunningNoise(lower, upper, block, 2 * moved / epsilon)
-        return RunningNoise(lower, upper, 1, moved / epsilon)
+            return RunningCounts(loss.Pure(epsilon), lower, upper, block, 2 * moved / epsilon)
+        return RunningCounts(loss.Pure(epsilon), lower, upper, 1, moved / epsilon)
 
     @property
     def spread(self) -> float:
         """About the standard deviation of the running count that is furthest off."""
         return float(self.scale) * math.sqrt(2 * (self.lower / self.block + self.block - 1))
 
-    def draw(self, entropy: Entropy) -> tuple[Integers, Integers]:
-        """The errors of the running counts from both ends."""
-        return self._side(self.lower, entropy), self._side(self.upper, entropy)
+    def draw(self, value: Integers, entropy: Entropy) -> tuple[Integers, Integers]:
+        """Both sides."""
+        below, above = self._errors(self.lower, entropy), self._errors(self.upper, entropy)
+        return np.cumsum(value)[: self.lower] + below, np.cumsum(value[::-1])[: self.upper] + above
 
-    def _side(self, bins: int, entropy: Entropy) -> Integers:
+    def price(self, value: Integers, other: Integers, output: tuple[Integers, Integers]) -> float:
+        """How far all that is counted moves, over the scale."""
+        parts = zip(self.parts(value), self.parts(other), strict=True)
+        return sum(int(np.abs(a - b).sum()) for a, b in parts) / float(self.scale)
+
+    def _errors(self, bins: int, entropy: Entropy) -> Integers:
+        """The errors of the running counts from one end."""
         law, done = IntegerLaplace(self.scale), np.arange(1, bins + 1)
         blocks = np.append(0, np.cumsum(law.sample(bins // self.block, entropy=entropy)))
         single = law.sample(bins, entropy=entropy) if self.block > 1 else np.zeros(bins, np.int64)
@@ -106,25 +113,8 @@ class RunningNoise:
         return out
 
 
-@dataclass(frozen=True)
-class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
-    """The running counts of bins from the lower and from the upper end, with noise: the mechanism of the theorem."""
-
-    noise: RunningNoise
-
-    def draw(self, value: Integers, entropy: Entropy) -> tuple[Integers, Integers]:
-        """Both sides."""
-        below, above = self.noise.draw(entropy)
-        return np.cumsum(value)[: self.noise.lower] + below, np.cumsum(value[::-1])[: self.noise.upper] + above
-
-    def price(self, value: Integers, other: Integers, output: tuple[Integers, Integers]) -> float:
-        """How far all that is counted moves, over the scale."""
-        parts = zip(self.noise.parts(value), self.noise.parts(other), strict=True)
-        return sum(int(np.abs(a - b).sum()) for a, b in parts) / float(self.noise.scale)
-
-
 @lru_cache(maxsize=256)
-def error_bound(noise: RunningNoise, failure: Fraction) -> int:
+def error_bound(noise: RunningCounts, failure: Fraction) -> int:
     """The least z that no running count is off by more than, but for `failure`."""
     allowed = float(failure) * (1 - 1e-9)  # room for rounding
     return least(lambda z: z >= 0 and 1 - noise.within(z) <= allowed)
@@ -186,7 +176,7 @@ class Ecdf(TabularValue):
     knots: Floats
     counts: Floats
     n: int
-    noise: RunningNoise
+    noise: RunningCounts
     rows: IntegerLaplace | None = None
     step: float | None = None
     each: int = 1
@@ -359,20 +349,20 @@ def ecdf(
 
     def wide(knots: int) -> float:
         """About the width of the band in rows, without its part for sampling."""
-        return n / (knots + 1) + 5 * RunningNoise.of(knots + 1, for_counts.epsilon, moved).spread
+        return n / (knots + 1) + 5 * RunningCounts.of(knots + 1, for_counts.epsilon, moved).spread
 
     chosen = next((c for c in sorted(counts, key=wide) if fits(n, c)), None)
     if chosen is None:
-        return question.account.close(question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0])))))
+        return question.close(question.refuse(HOW, Advice(n=least_n(lambda size: fits(size, counts[0])))))
     quantiles = quantile_trees.tree_quantiles(data, n, _ranks(n, chosen), for_knots)
     assert quantiles is not None, "the same public rule as above"
     edges = np.unique(quantiles)
-    noise = RunningNoise.of(edges.size + 1, for_counts.epsilon, moved)
+    noise = RunningCounts.of(edges.size + 1, for_counts.epsilon, moved)
     bins = np.array(data.sum(functools.partial(_counts_between, knots=edges.tolist())), np.int64)
-    low, high = for_counts.account.draw(RunningCounts(loss.Pure(for_counts.epsilon), noise), bins)
+    low, high = for_counts.draw(noise, bins)
     step = None if question.granularity is None else float(question.granularity)
     up_to = np.concatenate((low, n - high[::-1])).astype(np.float64)  # counted from the nearer end, with noise
-    return question.account.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
+    return question.close(Outcome(Ecdf(edges, up_to, n, noise, question.count, step, question.rows), HOW))
 
 
 def _bins_moved(question: Question) -> int:

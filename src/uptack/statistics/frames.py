@@ -126,7 +126,7 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class FramePlan:
-    """The public decisions: shares of ε for the anchor, the sides, a check and the sums, and T.
+    """The public decisions: shares of ε for the anchor, the sides, a check and the sums, which add up to 1, and T.
 
     `per_row` is ε over the rows of a person: the budget of one row.
     """
@@ -147,11 +147,6 @@ class FramePlan:
         sides = (1 - anchor - check) * Fraction(2, 5)
         left_out = min(int(NATS / (anchor * epsilon)), n // 6)
         return FramePlan(anchor, sides, check, 1 - anchor - check - sides, left_out, epsilon)
-
-    @property
-    def shares(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
-        """They add up to 1."""
-        return self.anchor, self.sides, self.check, self.sums
 
 
 @dataclass(frozen=True)
@@ -287,7 +282,7 @@ def refusal(n: int, question: Question, looked: bool) -> Advice:
     each = question.epsilon / question.rows
     if not looked:
         times = next((k for k in range(2, MOST_TIMES) if enough_rows(n, each * k / 2)), None)
-        more = None if times is None else float(question.account.promised * times / 2)
+        more = None if times is None else float(question.promised * times / 2)
         return Advice(n=least_n(lambda size: enough_rows(size, each)), epsilon=more)
 
     def surest(size: int) -> bool:  # more rows would make the anchor no surer
@@ -302,13 +297,13 @@ def draw_frame(
     tails: Tails, n: int, plan: FramePlan, power: int, anchor: Question, rest: Question
 ) -> ColumnFrame | None:
     """The anchor and then the sides; None for ⊥. What is spent is written down."""
-    cell = anchor.account.draw(InverseDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
+    cell = anchor.draw(InverseDraw.of(anchor.epsilon, anchor.rows), cells(tails, n, plan.left_out))
     if cell is None or cell[1] == EXPONENTS[0]:
         return None
     (i, j), width = cell, math.ldexp(1.0, cell[1])
     middle = float(Fraction(i + 1) * Fraction(2) ** j)
     listed = sides(tails, middle, width, plan.left_out, power)
-    pair = rest.account.draw(InverseDraw.of(rest.epsilon, rest.rows), listed)
+    pair = rest.draw(InverseDraw.of(rest.epsilon, rest.rows), listed)
     assert pair is not None, "all pairs are listed"
     far = _side_weights(power)[0]
     return ColumnFrame(middle, width, float(far[pair[0]]) * width, float(far[pair[1]]) * width)

@@ -130,11 +130,11 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
     data, question = column(x, read_question("mean", epsilon, options), floats=True, times="place")
     moments, question = frame_moments(data, question, RECIPES)
     if isinstance(moments, Outcome):
-        return question.account.close(moments)
+        return question.close(moments)
     value = moments.frame.centre + moments.frame.half * moments.first
     noise = None if question.capped else MeanInterval(moments)  # rows that weigh alike have no theorem
     endless = () if noise is None else open_ends(*moments.tails(DOUBT))
-    return question.account.close(
+    return question.close(
         Outcome(value, HOW, noise, notes=(clipping_note(moments, unit=question.adjacency.unit), *endless))
     )
 
@@ -163,10 +163,10 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     data, question = column(x, read_question("sum", epsilon, options), floats=True)
     moments, question = frame_moments(data, question, RECIPES, counted=True)
     if isinstance(moments, Outcome):
-        return question.account.close(moments)
+        return question.close(moments)
     value = moments.frame.centre * moments.total + moments.frame.half * moments.added
     notes = (clipping_note(moments, unit=question.adjacency.unit), *open_ends(*moments.tails(DOUBT)))
-    return question.account.close(Outcome(value, HOW, SumInterval(moments, moments.rows), notes=notes))
+    return question.close(Outcome(value, HOW, SumInterval(moments, moments.rows), notes=notes))
 
 
 # ----------------------------------------------------------------------------------------------------------- variances
@@ -249,7 +249,7 @@ def _fourth_moment(data: Column, moments: Moments, question: Question) -> float:
         exact = integer_sum(data.person_means(partial(powers, **place)))
     else:
         exact = data.sum(partial(fourth_powers, **place))
-    (noisy,) = noisy_sums(exact, law, question.account)
+    (noisy,) = noisy_sums(exact, law, question)
     return min(max(noisy + float(Fraction(law.scale)), 0.0) / ONE / moments.rows, 1.0) * far**4
 
 
@@ -257,7 +257,7 @@ def _variance(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
     data, question = column(x, read_question(name, epsilon, options), floats=True, times="spread" if root else "")
     moments, _ = frame_moments(data, question.part(1 - FOURTH), VARIANCE_RECIPES)
     if isinstance(moments, Outcome):
-        return question.account.close(moments)
+        return question.close(moments)
     fourth = _fourth_moment(data, moments, question.part(FOURTH))
     variance = moments.frame.half**2 * moments.variance
     noise = None if question.capped else VarianceInterval(moments, variance, fourth, root)
@@ -267,7 +267,7 @@ def _variance(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
         if noise is None
         else open_ends(*moments.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
     )
-    return question.account.close(
+    return question.close(
         Outcome(value, HOW, noise, notes=(clipping_note(moments, unit=question.adjacency.unit), *endless))
     )
 

@@ -238,12 +238,12 @@ def frame_moments(
     frame beside those of one value, or too many outside.
     """
     n, question = public_size(data.count(), question)
-    question = question.worth(min(question.epsilon, Fraction(MOST_PER_ROW * question.rows)), question.delta)
+    question = question.allot(min(question.epsilon, Fraction(MOST_PER_ROW * question.rows)), question.delta)
     if not enough_rows(n, question.epsilon / question.rows):
         return question.refuse(HOW, refusal(n, question, looked=False)), question
     recipe = recipes[0] if question.adjacency.size_is_public else recipes[1]
     plan = FramePlan.of(n, question.epsilon / question.rows)
-    anchor, sides, check, rest = question.split(*plan.shares)
+    anchor, sides, check, rest = question.split(plan.anchor, plan.sides, plan.check, plan.sums)
 
     def noise(weight: int) -> IntegerLaplace:
         moved = sensitivity(recipe.kappa, rest.adjacency.size_is_public, weight)
@@ -261,12 +261,12 @@ def frame_moments(
     clipped, doubt = 2 * recipe.width * question.rows / float(sides.epsilon), check.rows / float(check.epsilon)
     spare = math.ceil(clipped + (SURE + BEYOND) * doubt)
     sums = exact_sums(data, frame, recipe.kappa, n, spare, tails.centre, recipe.of_rows)
-    seen = noisy_integer(sums.checked, IntegerLaplace(check.rows / check.epsilon), check.account)
+    seen = noisy_integer(sums.checked, IntegerLaplace(check.rows / check.epsilon), check)
     if seen <= SURE * doubt:
         return refuse()
     weight = count_weight(frame, recipe.kappa) if counted and question.size_is_secret else 0
     law = noise(weight)
-    noisy = noisy_sums([sums.first, sums.second, *([weight * sums.rows] if weight else [])], law, rest.account)
+    noisy = noisy_sums([sums.first, sums.second, *([weight * sums.rows] if weight else [])], law, rest)
     outside, rows, kappa = max(float(spare - seen), 0.0), max(n, 1), 2.0**recipe.kappa
     scale = float(Fraction(law.scale))
     down, up = (tail_index(plan, far, frame.width, clipped, outside) for far in (frame.down, frame.up))

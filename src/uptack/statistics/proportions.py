@@ -159,8 +159,8 @@ def _error_bound(given: Mapping[str, Any], cost: Privacy, rows: int) -> str:
 def indicator(x: Any, equals: Any, above: Any) -> Column:
     """1 for rows that count and 0 for others, by the declared type of the column and the options alone."""
     data = as_column("x", x, None, "a one-dimensional column")
-    if equals is not None and above is not None:
-        raise InvalidArgument("above", "left out where equals= is given", checks.describe(above))
+    if equals is not None:
+        checks.left_out("above", above, "where equals= is given")
     if equals is None and above is None:
         if data.kind != "boolean":
             must = "a column of truth values unless equals= or above= is given"
@@ -238,14 +238,14 @@ def _noisy_share(
     """The share of units that are true. `count` is the public number of rows, or of people, each of `most` units."""
     unit, moved = most * question.rows, 2 if secret and question.adjacency.size_is_public else 1
     law = IntegerLaplace(moved * unit / question.epsilon)
-    noisy = noisy_sums([true, false] if secret else [true], law, question.account)
+    noisy = noisy_sums([true, false] if secret else [true], law, question)
     rows = noisy[0] + noisy[1] if secret else count * most
     if secret:
         size = IntegerLaplace(moved * question.rows / question.epsilon)
-        question.account.keep_size(round(rows / most), size, times=2)
+        question.keep_size(round(rows / most), size, times=2)
     value = min(max(noisy[0] / max(rows, 1), 0.0), 1.0)
     noise = ProportionInterval(noisy[0], max(rows, 0), law, secret, unit)
-    return question.account.close(Outcome(value, "integer noise on counts", noise, notes=notes))
+    return question.close(Outcome(value, "integer noise on counts", noise, notes=notes))
 
 
 @release(reads=SHARES, by=per_group, plan=_error_bound, people="share", page="proportion", missing=None)
@@ -270,7 +270,7 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) 
     base = data.table.column(data.name)
     unit = data.table.unit if own is None else PrivacyUnit(data.table.unit.ids, "any", 1)
     there = base.floats() if base.kind in NUMERIC and base.kind != "any" else base
-    question.account.begin()
+    question.begin()
     (present,) = base.table.with_unit(unit).cells([there], _missing_codes, 1)
     public = question.adjacency.size_is_public
     whole = base.table.size if public else base.table.trues(None)

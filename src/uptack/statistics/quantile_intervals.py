@@ -18,7 +18,7 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, Real, ball, least, read
 from uptack.mechanisms import inverse_sensitivity as inverse
-from uptack.mechanisms.inverse_sensitivity import Refusal, inverse_loss, slack_needed, steps_needed, worth_asking
+from uptack.mechanisms.inverse_sensitivity import Refusal, slack_needed, steps_needed, worth_asking
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach
@@ -70,30 +70,18 @@ class PopulationInterval:
 
 
 @dataclass(frozen=True)
-class ShiftedReach:
+class ShiftedReach(Reach):
     """The reach of T less a released value. Subtraction keeps order, and so does clipping to ±8e307 first, which keeps
     the difference finite."""
 
     reach: Reach
     origin: float
 
-    @property
-    def value(self) -> float:
-        """T - origin."""
-        return float(self._shift(np.array(self.reach.value)))
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
-        low, high = self._shift(np.array(self.reach.interval(k)))
-        return float(low), float(high)
-
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """The ends for k = 0, ..., steps."""
-        low, high = self.reach.intervals(steps)
-        return self._shift(low), self._shift(high)
-
-    def _shift(self, x: Floats) -> Floats:
-        return np.asarray(np.clip(x, -8e307, 8e307) - min(max(self.origin, -8e307), 8e307))
+        """Those of T, moved."""
+        low, high = (np.clip(end, -8e307, 8e307) for end in self.reach.intervals(steps))
+        origin = min(max(self.origin, -8e307), 8e307)
+        return low - origin, high - origin
 
 
 def confidence_of(interval: Rational) -> Fraction:
@@ -362,7 +350,7 @@ def ends_around(
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
     nested = inverse.boxes([ShiftedReach(reach, around)], steps, OFFSETS)
-    ordinals = side.account.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
+    ordinals = side.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
     if ordinals is None:
         return None
     return around + OFFSETS.value(min(max(ordinals[0] + outward, -OFFSETS.top), OFFSETS.top))
@@ -404,7 +392,7 @@ def spends(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss:
     """A noisy number of rows, if it is secret and ranks do not follow it, and two draws of bounded range."""
     bought = secret_size(given, cost) and not interval_follows(given, cost)
     count = cost.exact_epsilon * COUNT_SHARE if bought else Fraction(0)
-    ends = (inverse_loss((cost.exact_epsilon - count) / 2),) * 2
+    ends = (loss.BoundedRange((cost.exact_epsilon - count) / 2),) * 2
     return loss.Composed((loss.Pure(count), *ends) if count else ends)
 
 
@@ -447,4 +435,4 @@ def quantile_interval(
     data, question = column(x, question, times="place")
     no_interval_of_rows("confidence", confidence, question)
     n, question = (data.count(), question) if ranks_follow_size(at, question) else public_size(data.count(), question)
-    return question.account.close(ends_around(data, n, at, sure, near, question))
+    return question.close(ends_around(data, n, at, sure, near, question))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from uptack.account import Account
 from uptack.exact import bisect
-from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, inverse_loss, round_to
+from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, round_to
 from uptack.mechanisms.quantile_tree import FEW, Tree
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
@@ -34,39 +34,10 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Candidates:
-    """Lattice points with so many binary digits behind them."""
-
-    lattice: MachineNumbers
-    digits: int
-
-    @property
-    def size(self) -> int:
-        """The number of candidates."""
-        return self.lattice.size << self.digits
-
-    def value(self, candidate: int) -> float:
-        """The lattice number that a candidate stands for."""
-        return self.lattice.value((candidate >> self.digits) - self.lattice.top)
-
-    def first(self, ordinals: Integers | int) -> Any:
-        """The first candidates of lattice points."""
-        return (ordinals + self.lattice.top) << self.digits
-
-
-def candidate_lattices(n: int, fewer: int = 0) -> list[Candidates]:
-    """From fine to coarse, with enough digits to distinguish n tied rows, or so many fewer, within 62 bits.
-
-    n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
-    """
-    digits = max(8, min(n.bit_length() - 1, 40) - fewer)
-    offered = (Candidates(lattice, digits) for lattice in VECTOR_LATTICES)
-    return [candidates for candidates in offered if candidates.size < 1 << 62]
-
-
-@dataclass(frozen=True)
 class Cells:
-    """The candidates, cut into public cells that are numbered by integers: a float has no successor (2^53 + 1 is 2^53).
+    """Candidates, cut into public cells that are numbered by integers: a float has no successor (2^53 + 1 is 2^53).
+
+    Candidates are lattice points with so many binary digits behind them.
 
     Cell k holds the numbers from `bounds(k)` to below `bounds(k + 1)`, and as many candidates as lie between.
 
@@ -82,8 +53,27 @@ class Cells:
     first or last cell, the largest floats and ±inf among them.
     """
 
-    candidates: Candidates
-    granularity: Fraction | None
+    lattice: MachineNumbers
+    digits: int
+    granularity: Fraction | None = None
+
+    @staticmethod
+    def offered(n: int, fewer: int = 0) -> list[Cells]:
+        """From fine to coarse, with enough digits to distinguish n tied rows, or so many fewer, within 62 bits.
+
+        n must be public. With d digits fewer up to about 2^(d + 1) tied rows share a candidate.
+        """
+        digits = max(8, min(n.bit_length() - 1, 40) - fewer)
+        return [cells for lattice in VECTOR_LATTICES if (cells := Cells(lattice, digits)).size < 1 << 62]
+
+    @property
+    def size(self) -> int:
+        """The number of candidates."""
+        return self.lattice.size << self.digits
+
+    def values(self, candidates: Sequence[int]) -> Floats:
+        """The lattice numbers that candidates stand for."""
+        return self.lattice.values((np.array(candidates) >> self.digits) - self.lattice.top)
 
     @cached_property
     def _step(self) -> float:
@@ -92,23 +82,22 @@ class Cells:
     @cached_property
     def _turn(self) -> int:
         """The ordinal of the lattice from which on cells are those of lattice points."""
-        return 0 if self.granularity is None else self.candidates.lattice.coarse_from(self.granularity / 2)
+        return 0 if self.granularity is None else self.lattice.coarse_from(self.granularity / 2)
 
     @cached_property
     def _last(self) -> int | None:
         """The last cell of the granularity; None where there is none. It reaches up to the turn, and is a wide one."""
         if self.granularity is None:
             return None
-        last = math.floor(Fraction(self.candidates.lattice.value(self._turn)) / self.granularity) - 1
+        last = math.floor(Fraction(self.lattice.value(self._turn)) / self.granularity) - 1
         return last if last >= 1 else None
 
     def keys(self, x: Floats) -> Integers:
         """The cells of rows."""
-        lattice = self.candidates.lattice
-        ordinals = lattice.floors(x)
+        ordinals = self.lattice.floors(x)
         if self._last is None:
             return ordinals
-        largest = lattice.value(self._turn)
+        largest = self.lattice.value(self._turn)
         near = np.rint(np.clip(x, -largest, largest) / self._step)  # off by at most one
         near += (self._middle(near + 1) <= x).astype(np.float64) - (self._middle(near) > x)
         inner = np.clip(near, -self._last, self._last).astype(np.int64)
@@ -117,20 +106,20 @@ class Cells:
 
     def key_of(self, candidate: int) -> int:
         """The cell that a candidate belongs to: that of its own number, since cells start at lattice points."""
-        return int(self.keys(np.array([self.candidates.value(candidate)]))[0])
+        return int(self.keys(self.values([candidate]))[0])
 
     def bounds(self, keys: Integers) -> Floats:
         """The least number of each cell: -inf for the first of all, and +inf past the last."""
-        top, (inner, ordinals) = self.candidates.lattice.top, self._outer(keys)
-        values = self.candidates.lattice.values(np.clip(ordinals, -top, top))
+        top, (inner, ordinals) = self.lattice.top, self._outer(keys)
+        values = self.lattice.values(np.clip(ordinals, -top, top))
         outer = np.where(ordinals <= -top, -np.inf, np.where(ordinals > top, np.inf, values))
         return np.where(inner, self._middle(keys), outer)
 
     def starts(self, keys: Integers) -> Integers:
         """The first candidate of each cell."""
         inner, ordinals = self._outer(keys)
-        own = self.candidates.lattice.ceils(np.where(inner, self._middle(keys), 0.0))
-        starts: Integers = self.candidates.first(np.where(inner, own, ordinals))
+        own = self.lattice.ceils(np.where(inner, self._middle(keys), 0.0))
+        starts: Integers = (np.where(inner, own, ordinals) + self.lattice.top) << self.digits
         return starts
 
     def _middle(self, keys: NDArray[Any]) -> Floats:
@@ -165,11 +154,9 @@ class WindowRows:
     it is, in the one window that has it. ∎
     """
 
-    def __init__(
-        self, data: Column, n: int, candidates: Candidates, granularity: Fraction | None, account: Account
-    ) -> None:
+    def __init__(self, data: Column, n: int, cells: Cells, account: Account) -> None:
         self.n, self._rows = n, min(n, data.count())  # the public number of rows may be above the true one, or below
-        self._data, self._cells, self._account = data, Cells(candidates, granularity), account
+        self._data, self._cells, self._account = data, cells, account
         self._cell_digits: dict[int, Integers] = {}
         self._cell_counts: dict[int, tuple[int, int]] = {}
         self._windows: list[tuple[int, Integers]] = []
@@ -177,7 +164,7 @@ class WindowRows:
     @property
     def size(self) -> int:
         """How many candidates there are."""
-        return self._cells.candidates.size
+        return self._cells.size
 
     def reveal(self, windows: Sequence[tuple[int, int]]) -> None:
         """Read the rows of these ranks, (first, last) with both ends: one selection, and one pass to count ties.
@@ -319,39 +306,37 @@ def tree_quantiles(data: Column, n: int, ranks: Sequence[int], question: Questio
 
     None if n is too small for them, which is public. Each tier has bounded range; all together have not.
     """
-    granularity = question.granularity
     chosen = plan_tree(n, ranks, question.epsilon, question.rows)
     if chosen is None:
         return None
-    candidates, tree = chosen
-    paid = question.account.pay(tree_loss(tree))
-    places = tree.draw(WindowRows(data, n, candidates, granularity, paid), paid)
-    values = candidates.lattice.values((np.array(places) >> candidates.digits) - candidates.lattice.top)
-    return np.array([round_to(v, granularity) for v in values.tolist()])
+    cells, tree = replace(chosen[0], granularity=question.granularity), chosen[1]
+    paid = question.pay(tree_loss(tree))
+    values = cells.values(tree.draw(WindowRows(data, n, cells, paid), paid))
+    return np.array([round_to(v, question.granularity) for v in values.tolist()])
 
 
 def tree_loss(tree: Tree) -> loss.Loss:
     """The composed loss of the tiers of a tree."""
-    tiers = tuple(inverse_loss(tier.epsilon) for tier in tree.tiers)
+    tiers = tuple(loss.BoundedRange(tier.epsilon) for tier in tree.tiers)
     return tiers[0] if len(tiers) == 1 else loss.Composed(tiers)
 
 
-def plan_tree(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Candidates, Tree] | None:
+def plan_tree(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Cells, Tree] | None:
     """The finest candidates that n allows, and the tree over them; None if n is too small for the coarsest."""
     few = len(ranks) <= FEW
-    offered = candidate_lattices(
+    offered = Cells.offered(
         n, 0 if few else 4
-    )  # windows of a tree can hold 2^5 tied rows together, and its values need the bits
+    )  # windows of a tree can hold 2^5 tied rows, and its values need the bits
 
-    def over(candidates: Candidates, depth: int | None) -> Tree | None:
-        slack = max(4, 2 + 2 * (n >> candidates.digits))  # rows with the same digits, twice, and the two ends
-        tree = Tree.of(ranks, n, candidates.size, epsilon, rows_per_person, slack, depth)
+    def over(cells: Cells, depth: int | None) -> Tree | None:
+        slack = max(4, 2 + 2 * (n >> cells.digits))  # rows with the same digits, twice, and the two ends
+        tree = Tree.of(ranks, n, cells.size, epsilon, rows_per_person, slack, depth)
         return tree if tree.fits(strict=few) else None
 
     for depth in (1, 2) if few else (None,):
         if offered and over(offered[-1], depth) is not None:
-            trees = ((candidates, over(candidates, depth)) for candidates in offered)
-            return next((candidates, tree) for candidates, tree in trees if tree is not None)
+            trees = ((cells, over(cells, depth)) for cells in offered)
+            return next((cells, tree) for cells, tree in trees if tree is not None)
     return None
 
 

@@ -124,7 +124,7 @@ def quantile(
     n = data.count()
     if not question.follows or len(levels) > MOST_FOLLOWED:
         n, question = public_size(n, question)
-    return question.account.close(replace(quantiles(data, n, levels, question), labels=tuple(map(float, levels))))
+    return question.close(replace(quantiles(data, n, levels, question), labels=tuple(map(float, levels))))
 
 
 def _one(
@@ -133,10 +133,10 @@ def _one(
     confidence = None if interval is None else intervals.confidence_of(interval)
     data, question = column(x, read_question(name, epsilon, options), times="place")
     if confidence is None:
-        return question.account.close(outcome(statistic(p), data, question))
+        return question.close(outcome(statistic(p), data, question))
     intervals.no_interval_of_rows("interval", interval, question)
     n, question = (data.count(), question) if ranks_follow_size(p, question) else public_size(data.count(), question)
-    return question.account.close(_with_interval(data, n, p, confidence, question))
+    return question.close(_with_interval(data, n, p, confidence, question))
 
 
 def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, question: Question) -> Outcome[float]:

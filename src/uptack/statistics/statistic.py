@@ -1,7 +1,9 @@
-"""A statistic of one column, described once, and its release by inverse sensitivity.
+"""A statistic of one column, described once, and its release by each of three methods.
 
-`Statistic` describes it, for mechanisms and for its influence function. The other two methods are in
-`uptack.statistics.propose_test_release`.
+`Statistic` describes it, for mechanisms and for its influence function. Inverse sensitivity needs no δ. The other two,
+propose-test-release and Dwork and Lei's grids, do: a bound on how far a few rows can move the answer is proposed from
+public numbers, a private test says whether it holds, and if so the answer gets noise in proportion to it
+(`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`).
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ import numpy as np
 from uptack import checks
 from uptack.account import Outcome
 from uptack.exact import Rational, read
+from uptack.mechanisms import dwork_lei, ptr
 from uptack.mechanisms import inverse_sensitivity as inverse
 from uptack.mechanisms.inverse_sensitivity import LATTICES, slack_needed, steps_needed
-from uptack.mechanisms.plausible_range import Lattice
-from uptack.noise import MachineNumbers
+from uptack.mechanisms.plausible_range import Lattice, Plausible
+from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach, Segment
+from uptack.reach.interquantile_range import range_reach
 from uptack.reach.l_statistics import quantile_rank, quartiles
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
@@ -35,7 +39,7 @@ from uptack.statistics.column_options import (
     public_size,
     read_question,
 )
-from uptack.statistics.propose_test_release import outcome_by_tests
+from uptack.table.exact_sum import SCALE
 from uptack.table.protocol import Column
 
 HOW = "inverse sensitivity"
@@ -101,7 +105,7 @@ def release_statistic(
     """The statistic of x by the requested method, or ⊥."""
     question = read_question(statistic.name, epsilon, options)
     data, question = column(x, question, not statistic.whole, "spread" if statistic.scale else "place")
-    return question.account.close(outcome(statistic, data, question))
+    return question.close(outcome(statistic, data, question))
 
 
 def outcome(statistic: Statistic, data: Column, question: Question) -> Outcome[float]:
@@ -139,7 +143,7 @@ def outcome_for_size(statistic: Statistic, data: Column, n: int, question: Quest
 
 def _by_inverse_sensitivity(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
     """By inverse sensitivity, at pure ε. Ranks are those of n, the number of rows, public or not, or a noisy one."""
-    g = question.account.adjacency.rows_per_person
+    g = question.adjacency.rows_per_person
     return inverse_draw(
         question,
         n,
@@ -173,20 +177,22 @@ def inverse_draw(
     With a granularity g, every interval is widened by g/2 on both sides and the drawn number is rounded to a multiple
     of g: tied values then fill a shell of many points instead of one.
     """
-    account, secret, step = question.account, question.size_is_secret, question.granularity
-    offered: Sequence[Lattice] = (
-        lattices if question.plausible is None else question.plausible_lattices(lattices, scale)
-    )
+    secret, step = question.size_is_secret, question.granularity
+    offered: Sequence[Lattice] = lattices
+    if question.plausible is not None:
+        low, high = question.plausible
+        guess = (0.0, high - low) if scale else (low, high)  # of a scale, the distances in the plausible range
+        offered = [Plausible(one, *guess) for one in lattices]
     public = question.at_most if secret and question.count is None else n
     kappa = known if known is not None else None if public is None else room(public)
     seen = _lattice_and_steps(kappa if public is not None else None, question, dimension, offered)
     if seen is None:
         return question.refuse(HOW, advise(_inverse_advice(room, n, question, offered[-1].size ** dimension)))
     size, kappa = secret_room() if secret or kappa is None else (n, kappa)
-    lattice, steps = seen[0], useful_steps(seen[1], size, account.adjacency.rows_per_person)
+    lattice, steps = seen[0], useful_steps(seen[1], size, question.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
-    ordinals = account.draw(
-        inverse.InverseDraw.of(account.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
+    ordinals = question.draw(
+        inverse.InverseDraw.of(question.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
     )
     if ordinals is None:
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
@@ -228,7 +234,7 @@ def _lattice_and_steps(
     upper bound of it may: with a lattice for that bound, ⊥ is rare if few rows are left out, and free if even that many
     rows would be too few.
     """
-    epsilon, lattice = question.account.epsilon, lattices[0]
+    epsilon, lattice = question.epsilon, lattices[0]
     if inside is not None:
         if not question.size_is_secret:
             return inverse.choose_lattice(inside, epsilon, dimension, lattices)
@@ -257,6 +263,140 @@ def _inverse_advice(room: Callable[[int], int], n: int, question: Question, cand
     rounded = 2 if question.size_is_secret else 0  # steps and slack are both rounded up
     epsilon = question.epsilon * (steps + 1) / max(most + 1 - rounded, 1)
     return Advice(n=enough, epsilon=math.ceil(float(1000 * epsilon)) / 1000)
+
+
+# ----------------------------------------------------------------------------------------------- tests before a reply
+
+SCALE_SLOPE = 8.0
+"""The logarithm of an interquartile range moves by up to 4.7/n a row for normal data; a bound with some room."""
+
+LARGEST_NOISE = 0.2
+"""The largest scale of noise on the logarithm of a scale, or on a location over its spread. An answer with more would
+be off by three spreads more often than once in a thousand; then there is none."""
+
+LARGEST_ROUGH_NOISE = 0.5
+"""The same for a scale that is not released but sets the size of noise."""
+
+RUNGS = ((Fraction(2, 5), 1.0), (Fraction(1, 10), 8.0))
+"""The ladder of proposals: the share of ε of each test, and how many times wider its bound is than the first. The
+second test looks about four times as far, at a bound eight times as wide. The other half of ε is for the answer."""
+
+SCALE_SHARE = Fraction(3, 10)
+"""The part of the budget that finds the scale of a location."""
+
+GRIDS = "Dwork and Lei's grids"
+
+
+def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Question) -> Outcome[float]:
+    """A scale by its ratio; a location by its diameter, with noise for a private scale.
+
+    "ptr" proposes bounds from n and from that scale. "dwork-lei" uses the papers' S, and their M's grids for locations.
+    """
+    grids, g = question.method == "dwork-lei", question.rows
+    how, stages = GRIDS if grids else "propose-test-release", 1 if statistic.scale else 2
+    first, rest = (question,) * 2 if grids or stages == 1 else question.split(SCALE_SHARE, 1 - SCALE_SHARE)
+    moves = _rows_examined(question.part(Fraction(1, 2)) if grids else first)
+
+    def passes(size: int) -> bool:
+        return _room(statistic, size, moves) and (not grids or _precise_enough(stages, size, question))
+
+    def advice() -> Advice:
+        """The number of rows from which on tests pass on smooth data, if there are fewer."""
+        other, why = "method='inverse', which needs no test", "the test failed: a few rows could move the answer far"
+        if grids and not _precise_enough(
+            stages, 10**15, question
+        ):  # widths fall so slowly that no table is large enough
+            return Advice(other=other, why=why)
+        narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
+        enough = least_n(lambda size: passes(size) and narrow(size))
+        return Advice(n=enough if n < enough else None, other=other, why=why)
+
+    if not passes(n):
+        return question.refuse(how, advice())
+    if grids and statistic.averaged is not None:
+        return _trimmed_mean_by_grids(statistic, statistic.averaged(n), data, n, question, advice())
+    level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
+    if grids:
+        scale: Any = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
+    else:  # S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)
+        bound = min(SCALE_SLOPE * _rows_examined(first) / n, dwork_lei.log_width(n))
+        widest = LARGEST_NOISE if stages == 1 else LARGEST_ROUGH_NOISE
+        scale = ptr.TestedAnswer.of(_ladder(first, bound, widest, ptr.ratio), scale=True)
+    spread = first.draw(
+        scale,
+        lambda steps: (
+            statistic.reach(data, n, steps, g) if stages == 1 else range_reach(data, statistic.spread(n), steps, g)
+        ),
+    )
+    if spread is None:
+        return question.refuse(how, advice())
+    if stages == 1:
+        return Outcome(spread.value, how, spread.noise)
+    if grids:
+        location: Any = dwork_lei.two_grids(dwork_lei.bin_width(spread.value, n), level, scale=False)
+    else:  # bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one
+        s = max(spread.value, 1e-300)
+        bounds = _ladder(rest, statistic.slope * s * _rows_examined(rest) / n, LARGEST_NOISE * s, ptr.diameter)
+        location = ptr.TestedAnswer.of(bounds, scale=False)
+    answer = rest.draw(location, lambda steps: statistic.reach(data, n, steps, g))
+    return rest.refuse(how, advice()) if answer is None else Outcome(answer.value, how, answer.noise)
+
+
+def _room(statistic: Statistic, n: int, moves: float) -> bool:
+    """Whether a test that looks so many rows around can pass at all: public, so that failing it costs nothing."""
+    around = math.ceil(moves)
+    low, high = statistic.spread(n)
+    return n >= 3 and statistic.room(n, n) >= around and low - around >= 1 and high + around <= n
+
+
+def _rows_examined(question: Question) -> float:
+    """About how many rows the first test of a ladder looks around: t + 3/ε steps."""
+    noise = IntegerLaplace(1 / (question.epsilon * RUNGS[0][0]))
+    return question.rows * (noise.cutoff(question.delta / len(RUNGS)) + 3 * float(Fraction(noise.scale)))
+
+
+def _precise_enough(stages: int, n: int, question: Question) -> bool:
+    """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
+    each = float(question.epsilon) / (2 * stages)
+    if stages == 1:
+        return dwork_lei.log_width(n) / each <= LARGEST_NOISE
+    return dwork_lei.log_width(n) / each <= LARGEST_ROUGH_NOISE and n ** (-1 / 3) / each <= LARGEST_NOISE
+
+
+def _ladder(question: Question, bound: float, widest: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
+    """Proposals from narrow to wide, which together spend all that the question has.
+
+    None is wider than `widest` times the ε of the answer: its noise would drown what it is added to.
+    """
+    answer, most = loss.Answer(question.epsilon / 2), widest * float(question.epsilon / 2)
+    return [
+        ptr.Proposal(b, holds(b), loss.Test(question.epsilon * part, question.delta / len(RUNGS)), answer)
+        for part, b in ((part, min(times * bound, most)) for part, times in RUNGS)
+    ]
+
+
+def _trimmed_mean_by_grids(
+    statistic: Statistic, averaged: int, data: Column, n: int, question: Question, advice: Advice
+) -> Outcome[float]:
+    """TM: S on the range that bounds how far one person moves the mean, then noise for that range."""
+    failure, rows = question.delta / 3, question.rows
+    level = dwork_lei.Level(question.epsilon / 3, failure)
+    low, high = statistic.spread(n)
+    grids = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
+    ranks = low + 1 - rows, high - 1 + rows
+    spread = question.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
+    if spread is None:
+        return question.refuse(GRIDS, advice)
+    bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
+    if max(spread.value, bound) >= dwork_lei.MOST:
+        return question.refuse(
+            GRIDS, Advice(other="values of a size below 1e300"), why="the released scale is too large"
+        )
+    off = (n - averaged) // 2
+    ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
+    mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
+    value, noise = dwork_lei.noisy_mean(mean, bound, level, failure, question)
+    return Outcome(value, GRIDS, noise)
 
 
 # ---------------------------------------------------------------------------------- what is known before rows are read
@@ -321,4 +461,4 @@ def one_draw(given: Mapping[str, Any], cost: Privacy, rows: int) -> loss.Loss | 
         tree = quantile_trees.plan_tree(rows, aimed, cost.exact_epsilon, cost.adjacency.rows_per_person)
         if tree is not None:
             return quantile_trees.tree_loss(tree[1])
-    return inverse.inverse_loss(cost.exact_epsilon)
+    return loss.BoundedRange(cost.exact_epsilon)

@@ -87,8 +87,8 @@ def true_share(counts: Figure, column: ColumnProfile) -> Figure | None:
         return None
     categories = {bar.name: bar for bar in bars(counts)}
     others = [bar for name, bar in categories.items() if name not in (0, 1)]
-    noise = math.hypot(*(bar.error for bar in others))
-    if any(bar.rows > CLEAR * bar.error for bar in others) or sum(bar.rows for bar in others) > CLEAR_SUM * noise:
+    spread = math.hypot(*(bar.error for bar in others))
+    if any(bar.rows > CLEAR * bar.error for bar in others) or sum(bar.rows for bar in others) > CLEAR_SUM * spread:
         return None
     one, zero = (round(max(cells[key], 0)) for key in (1, 0))
     rows = part.rows if part.people else one + zero

@@ -352,7 +352,9 @@ class Crosstab(Histogram):
     def to_pandas(self) -> Any:
         """The counts as `pandas.crosstab` has them. Pairs that were not listed are NaN; the release has a line each."""
         index, columns = self.levels(0), self.levels(1)
-        frame = data_frame([dict(zip(map(str, range(len(columns))), row, strict=True)) for row in self.grid()], "pandas")
+        frame = data_frame(
+            [dict(zip(map(str, range(len(columns))), row, strict=True)) for row in self.grid()], "pandas"
+        )
         return frame.set_axis(index, axis=0).set_axis(columns, axis=1)
 
     def __repr__(self) -> str:

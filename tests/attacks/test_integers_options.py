@@ -109,7 +109,7 @@ def test_the_ranks_of_an_interval_hold_with_the_noise_in_n(options, p, confidenc
     failing, request = float(1 - sure), ranks(n, level, sure, options)[2]
     chances = {(0, 0): 1.0}
     if options:
-        noise = IntegerLaplace(request.rows / Fraction(request.account.spent[0].epsilon))
+        noise = IntegerLaplace(request.rows / Fraction(request.spent[0].epsilon))
         least, most = size_bounds(n, request, (1 - sure) / 10)
         off = n - least
         assert most == n + off

@@ -41,7 +41,7 @@ def test_no_frame_is_a_single_value():
     law, plan, entropy = np.zeros(3000), FramePlan.of(3000, Fraction(1)), SeededEntropy(0)
     tails = tails_of(as_column("x", law), 3000, plan)
     for _ in range(20):
-        parts = read_question("mean", 1, {"entropy": entropy}).split(*plan.shares)
+        parts = read_question("mean", 1, {"entropy": entropy}).split(plan.anchor, plan.sides, plan.check, plan.sums)
         assert draw_frame(tails, 3000, plan, 5, *parts[:2]) is None
 
 

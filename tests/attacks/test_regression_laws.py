@@ -29,7 +29,7 @@ def coverage(blocks, p, epsilon, runs, confidence):
     for seed in range(runs):
         estimates = np.random.default_rng(seed).normal(size=(blocks, p)) * spread + 1000
         request = read_question("regression", epsilon, {"entropy": SeededEntropy(seed)})
-        low, high = request.account.close(medians_with_errors(estimates, request, Advice(n=1))).interval(confidence)
+        low, high = request.close(medians_with_errors(estimates, request, Advice(n=1))).interval(confidence)
         held.append((np.array(low) <= 1000) & (np.array(high) >= 1000))
     return float(np.mean(held))
 

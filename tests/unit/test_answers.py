@@ -259,8 +259,8 @@ def test_all_pictures_follow_one_convention():
     from uptack.kernels import Curve, FourierDensity, FunctionRelease
     from uptack.statistics.ecdf import Ecdf
 
-    for kind in (Release, NoReply, Histogram, Groups, Plan, DensityCurve, CorrelationMatrix, Ecdf, Curve,
-                 FourierDensity, FunctionRelease, RegressionRelease):  # fmt: skip
+    for kind in (Release, Histogram, Groups, Plan, DensityCurve, CorrelationMatrix, Ecdf, Curve, FourierDensity,
+                 FunctionRelease, RegressionRelease):  # fmt: skip
         parameters = list(inspect.signature(kind.plot).parameters.values())
         assert (parameters[1].name, parameters[1].default) == ("ax", None)
         assert parameters[-1].kind is inspect.Parameter.VAR_KEYWORD

@@ -96,7 +96,7 @@ def on_files(files: Any, config: Any) -> Any:
 
     known = {file.src_uri for file in files}
     for name, one in declared().items():
-        page = f"statistics/{one.page.replace('_', '-')}.md"
+        page = f"statistics/{(one.page or one.name).replace('_', '-')}.md"
         if one.reads is not None and page not in known:
             text = f"# {name}\n\n::: {one.function.__module__}.{name}\n"
             files.append(File.generated(config, page, content=text))

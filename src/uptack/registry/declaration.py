@@ -97,26 +97,31 @@ class Declaration:
       has no such option.
     - `plan` and `spends` describe the error and the loss of a release before it is made.
     - `examples` are calls without their data. The audit makes its cases from them.
-    - `page` is its page in the docs. `also` is a shorter name in sessions and commands.
+    - `page` is its page in the docs, that of its name if there is none. `also` is a shorter name in sessions and
+      commands.
     - `statistic` describes it for `uptack.influence`, from its levels.
     - `people` says whether it is proved for people (`uptack.registry.options`).
     - `public` is the guarded function, as users call it.
     """
 
-    name: str
     function: Callable[..., Any]
-    data: tuple[str, ...]
-    reads: Any
-    by: Runner | None
-    missing: str | None
-    plan: Planner | None
-    examples: tuple[Mapping[str, Any], ...]
-    page: str
-    also: str
+    data: tuple[str, ...] = ("x",)
+    reads: Any = None
+    by: Runner | None = None
+    missing: str | None = "replace"
+    plan: Planner | None = None
+    examples: tuple[Mapping[str, Any], ...] = ({},)
+    page: str = ""
+    also: str = ""
     statistic: Callable[..., Any] | None = None
     spends: Spender | None = None
     people: Flag = False
     public: Callable[..., Any] = field(init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return self.function.__name__
 
     @functools.cached_property
     def options(self) -> tuple[Option, ...]:
@@ -291,31 +296,15 @@ def guard(release: Callable[P, T]) -> Callable[P, T]:
 # ------------------------------------------------------------------------------------------------------------ declaring
 
 
-def release(
-    *,
-    reads: Any = None,
-    data: tuple[str, ...] = ("x",),
-    by: Runner | None = None,
-    missing: str | None = "replace",
-    plan: Planner | None = None,
-    examples: tuple[Mapping[str, Any], ...] = ({},),
-    page: str = "",
-    also: str = "",
-    statistic: Callable[..., Any] | None = None,
-    spends: Spender | None = None,
-    people: Flag = False,
-    enter: Enter | None = None,
-) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Declare a release function: see `Declaration`. Returns the guarded function.
+def release(*, enter: Enter | None = None, **stated: Any) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Declare a release function by the fields of its `Declaration`. Returns the guarded function.
 
     With `by=per_group` it also takes `by`, `groups` and `share` (`uptack.grouping`). `enter` gets the arguments of
     every call first, before rows get their owners, and may transform the data row by row.
     """
 
     def declare(function: Callable[P, T]) -> Callable[P, T]:
-        name = function.__name__
-        more = (page or name, also, statistic, spends, people)
-        declaration = Declaration(name, function, data, reads, by, missing, plan, examples, *more)
+        declaration = Declaration(function, **stated)
 
         @functools.wraps(function)
         def public(*arguments: Any, **given: Any) -> Any:
@@ -328,7 +317,7 @@ def release(
             grouping = {name: given.pop(name, None) for name in declaration.grouping}
             call = enter_people(declaration, arguments, given, grouping.get("by"))
             declaration.check_required(call.arguments, call.given)
-            return _per_group(declaration, call, grouping) if by else function(*call.arguments, **call.given)
+            return _per_group(declaration, call, grouping) if declaration.by else function(*call.arguments, **call.given)
 
         behind = guard(public)
         object.__setattr__(declaration, "public", behind)

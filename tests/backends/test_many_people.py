@@ -64,7 +64,7 @@ def answers(kept, one):
     jumps = [[(v, Fraction(int(f), one)) for v, f in zip(*found.jumps(*w), strict=True)] for w in windows]
     spread = [PeopleRange(gapless, (20, 55), 6).interval(k) for k in range(7)]
     cells = [(key, Fraction(int(units), one)) for key, units in categories(theirs, "ward").items()]
-    declared = [Fraction(int(units), one) for units in theirs.cells([theirs.column("y")], halves, 2)]
+    declared = [Fraction(int(units), one) for units in theirs.cells(theirs.column("y"), halves, 2)]
     total, held = found.total(6, windows[1][1]), sum(share for _, share in cells)
     return ordered, jumps, spread, cells, declared, total, theirs.size, beside.n, column.count(), held
 

@@ -141,12 +141,6 @@ def place_text(values: Any) -> Any:
     return np.array([{"a": 0, "zz": 1}.get(label, -1) for label in found], np.int64)[codes]
 
 
-def place_both(first: Any, second: Any) -> Any:
-    """Cells of a number and a text."""
-    a, b = place_number(first), place_text(second)
-    return np.where((a < 0) | (b < 0), -1, 2 * a + b)
-
-
 def place_time(values: Any) -> Any:
     """Two cells of times, with those that have none in the second."""
     ticks, gone = (values, np.isnan(values)) if isinstance(values, np.ndarray) else values.ticks()
@@ -297,14 +291,14 @@ class Comparison:
             a, b = (table.counts([table.column("t").floored(every)]) for table in (ours, theirs))
             assert a.keys == b.keys, (label, every)
             same(f"{label} {every}", a.units, b.units)
-        cells: list[tuple[list[str], Callable[..., Any], int]] = [
-            (["x"], place_number, 4), (["y"], place_number, 4), (["b"], place_number, 4), (["g"], place_text, 2),
-            (["x", "g"], place_both, 8), (["t"], place_time, 2),
+        cells: list[tuple[str, Callable[..., Any], int]] = [
+            ("x", place_number, 4), ("y", place_number, 4), ("b", place_number, 4), ("g", place_text, 2),
+            ("t", place_time, 2),
         ]  # fmt: skip
-        for names, place, size in cells:
+        for name, place, size in cells:
             if self._asked():
-                a, b = (table.cells([table.column(name) for name in names], place, size) for table in (ours, theirs))
-                same(f"{label} cells {names}", a, b)
+                a, b = (table.cells(table.column(name), place, size) for table in (ours, theirs))
+                same(f"{label} cells {name}", a, b)
         if theirs.unit.share != "any":
             for name in ("g", "h", "x", "i", "b", "t"):
                 if self._asked():

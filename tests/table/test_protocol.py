@@ -141,7 +141,7 @@ def test_counts_are_the_definition(tmp_path, place, unit):
                 parts = {g: groups.part(g).column("x").count() for g in wanted}
                 assert parts == wanted
                 numbers = Counter(len(cells) for cells in theirs.values())
-                found = one.cells_per_person([one.column("g")])
+                found = one.cells_per_person(one.column("g"))
                 assert {k: int(n) for k, n in enumerate(found) if n} == numbers
                 assert groups.per_person().tolist() == found.tolist()
                 own = Counter(sum((g or "") in cells for g in some) for cells in theirs.values())

@@ -251,7 +251,7 @@ def histogram(
             if value != wanted:  # no row is outside, and those that are listed need not hold all rows
                 raise InvalidArgument(name, f"{wanted!r} without edges= and keys=", checks.describe(value))
         account = Account.open("histogram", eps, failing, adjacency=relation, entropy=entropy)
-        people = partial(column.table.cells_per_person, [column])
+        people = partial(column.table.cells_per_person, column)
         return release_counts(account, unit, None, people, lambda own: category_counts(_of_unit(column, own)))
     checks.delta("delta", delta)
     binning, fixed = binning_of(column, edges, keys, every, outside), check_total(total, relation, unit)
@@ -264,9 +264,9 @@ def histogram(
         exact = _of_unit(column, own)
         if not isinstance(binning, KeyCells):
             exact = exact.floats()  # keys are exact; between edges floats will do
-        return cells, exact.table.cells([exact], binning.places, len(cells))
+        return cells, exact.table.cells(exact, binning.places, len(cells))
 
-    people, size = partial(column.table.cells_per_person, [column], binning.places), len(cells)
+    people, size = partial(column.table.cells_per_person, column, binning.places), len(cells)
     total_rows = column.table.size if fixed else None
     return release_counts(account, unit, size, people, count_cells, total=total_rows, nonnegative=lifted)
 

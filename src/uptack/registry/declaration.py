@@ -317,7 +317,9 @@ def release(*, enter: Enter | None = None, **stated: Any) -> Callable[[Callable[
             grouping = {name: given.pop(name, None) for name in declaration.grouping}
             call = enter_people(declaration, arguments, given, grouping.get("by"))
             declaration.check_required(call.arguments, call.given)
-            return _per_group(declaration, call, grouping) if declaration.by else function(*call.arguments, **call.given)
+            return (
+                _per_group(declaration, call, grouping) if declaration.by else function(*call.arguments, **call.given)
+            )
 
         behind = guard(public)
         object.__setattr__(declaration, "public", behind)

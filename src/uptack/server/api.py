@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, TypeVar
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
@@ -39,7 +39,7 @@ from uptack.server.config import ServerConfig
 from uptack.server.release_store import Record
 from uptack.server.service import REPORT, Caller, Refused, Service, report_options
 from uptack.wire import answers
-from uptack.wire.requests import NUMBER, body_schema, read_object, request_schema
+from uptack.wire.requests import NUMBER, body_schema, object_schema, read_object, request_schema
 
 Handler = Callable[..., Awaitable[Response]]
 T = TypeVar("T")
@@ -247,19 +247,25 @@ def add_api(
 
         return add
 
+    async def visitor(request: HttpRequest) -> Caller:
+        return (await access.visit(request)).caller
+
+    async def the_curator(request: HttpRequest) -> Caller:
+        return access.check_curator(await access.visit(request))
+
+    known, known_curator = Depends(visitor), Depends(the_curator)
+
     @endpoint("GET", "/datasets", "Data sets, with what is public about them")
-    async def datasets(request: HttpRequest) -> Response:
-        caller = (await access.visit(request)).caller
+    async def datasets(caller: Caller = known) -> Response:
         names = [name for name in service.datasets if caller.sees(name)]
         return as_json([await run_in_threadpool(service.face, caller, name) for name in names])
 
     @endpoint("GET", "/datasets/{dataset}", "What is public about a data set")
-    async def face(request: HttpRequest, dataset: str) -> Response:
-        return as_json(await run_in_threadpool(service.face, (await access.visit(request)).caller, dataset))
+    async def face(dataset: str, caller: Caller = known) -> Response:
+        return as_json(await run_in_threadpool(service.face, caller, dataset))
 
     @endpoint("GET", "/datasets/{dataset}/ledger", "The latest entries of the ledger, and the head of its chain")
-    async def ledger(request: HttpRequest, dataset: str) -> Response:
-        caller = (await access.visit(request)).caller
+    async def ledger(dataset: str, caller: Caller = known) -> Response:
         book = service.dataset(caller, dataset).ledger
 
         def read() -> Any:
@@ -274,8 +280,7 @@ def add_api(
         return as_json(await run_in_threadpool(read))
 
     @endpoint("GET", "/releases", "The caller's releases; all of them for the curator")
-    async def releases(request: HttpRequest) -> Response:
-        caller = (await access.visit(request)).caller
+    async def releases(caller: Caller = known) -> Response:
         whose = None if caller.role == "curator" else caller.name
 
         def read() -> Response:
@@ -284,14 +289,12 @@ def add_api(
         return await run_in_threadpool(read)
 
     @endpoint("GET", "/releases/{id}", "One release with its answer")
-    async def one_release(request: HttpRequest, id: str) -> Response:
-        caller = (await access.visit(request)).caller
+    async def one_release(id: str, caller: Caller = known) -> Response:
         record = await run_in_threadpool(service.release, caller, id)
         return await reading(caller, record, as_outcome, record)
 
     @endpoint("GET", "/releases/{id}/at", "Values of a released function", None, POINTS)
-    async def at(request: HttpRequest, id: str) -> Response:
-        caller = (await access.visit(request)).caller
+    async def at(request: HttpRequest, id: str, caller: Caller = known) -> Response:
         try:
             points = [float(text) for text in request.query_params.getlist("x")]
         except ValueError:
@@ -303,22 +306,22 @@ def add_api(
 
     def statistic_endpoints(name: str, schema: dict[str, Any], summary: str) -> None:
         @endpoint("POST", f"/datasets/{{dataset}}/plans/{name}", f"Plan: {summary}", schema)
-        async def plan(request: HttpRequest, dataset: str) -> Response:
-            caller, body = (await access.visit(request)).caller, await read_json(request)
+        async def plan(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
+            body = await read_json(request)
             made = await previews(caller, service.plan, caller, dataset, name, body)
             lines = [[line.cost, line.refusal, line.error, line.loss] for line in made.releases]
             return as_json({**made.to_dict(), "affordable": made.affordable, "lines": answers.encode(lines)})
 
         @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, KEY)
-        async def release(request: HttpRequest, dataset: str) -> Response:
-            caller, body = (await access.visit(request)).caller, await read_json(request)
+        async def release(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
+            body = await read_json(request)
             key = request.headers.get("idempotency-key", secrets.token_urlsafe(16))
             made = await asking(caller, functools.partial(service.ask, caller, dataset, name, body, key))
             return await run_in_threadpool(as_outcome, made)  # it is paid for, so this is never refused
 
         @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
-        async def example(request: HttpRequest, dataset: str) -> Response:
-            caller, body = (await access.visit(request)).caller, await read_json(request)
+        async def example(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
+            body = await read_json(request)
 
             def tried() -> Response:
                 made = service.try_out(caller, dataset, name, body)
@@ -332,71 +335,54 @@ def add_api(
 
     # ------------------------------------------------------------------------------------------------- for the curator
 
-    decision = {
-        "type": "object", "required": ["approve"], "additionalProperties": False,
-        "properties": {"approve": {"type": "boolean"}},
-    }  # fmt: skip
+    decision = object_schema({"approve": {"type": "boolean"}}, ["approve"])
 
     @endpoint("POST", "/releases/{id}/decision", "Approve or refuse a request that waits", decision)
-    async def decide(request: HttpRequest, id: str) -> Response:
-        caller = access.check_curator(await access.visit(request))
+    async def decide(request: HttpRequest, id: str, caller: Caller = known_curator) -> Response:
         body = read_object("the request", await read_json(request), ("approve",))
         approve = checks.instance("approve", body.get("approve"), bool, "true or false")
         return as_json((await run_in_threadpool(service.decide, caller, id, approve)).to_dict())
 
-    pausing = {
-        "type": "object", "required": ["paused"], "additionalProperties": False,
-        "properties": {"paused": {"type": "boolean"}},
-    }  # fmt: skip
+    pausing = object_schema({"paused": {"type": "boolean"}}, ["paused"])
 
     @endpoint("POST", "/datasets/{dataset}/pause", "Pause or resume a data set", pausing)
-    async def pause(request: HttpRequest, dataset: str) -> Response:
-        caller = access.check_curator(await access.visit(request))
+    async def pause(request: HttpRequest, dataset: str, caller: Caller = known_curator) -> Response:
         service.dataset(caller, dataset)
         body = read_object("the request", await read_json(request), ("paused",))
         paused = checks.instance("paused", body.get("paused"), bool, "true or false")
         await run_in_threadpool(service.pause, dataset, paused)
         return as_json({"paused": paused})
 
-    grant = {
-        "type": "object", "required": ["analyst", "epsilon"], "additionalProperties": False,
-        "properties": {"analyst": {"type": "string"}, "epsilon": NUMBER, "delta": NUMBER},
-    }  # fmt: skip
+    amounts = {"analyst": {"type": "string"}, "epsilon": NUMBER, "delta": NUMBER}
+    grant = object_schema(amounts, ["analyst", "epsilon"])
 
     @endpoint("POST", "/datasets/{dataset}/allowances", "Grant an analyst an allowance", grant)
-    async def allow(request: HttpRequest, dataset: str) -> Response:
-        caller = access.check_curator(await access.visit(request))
+    async def allow(request: HttpRequest, dataset: str, caller: Caller = known_curator) -> Response:
         book = service.dataset(caller, dataset).ledger
         body = read_object("the request", await read_json(request), ("analyst", "epsilon", "delta"))
         analyst = checks.instance("analyst", body.get("analyst"), str, "a name")
         given: Any = (body.get("epsilon"), body.get("delta", 0))
         return as_json((await run_in_threadpool(book.allow, analyst, *given)).to_dict())
 
-    token_schema = {
-        "type": "object", "required": ["name"], "additionalProperties": False,
-        "properties": {
-            "name": {"type": "string", "minLength": 1, "maxLength": 200},
-            "role": {"type": "string", "enum": ["analyst", "curator"]},
-            "datasets": {"type": "array", "items": {"type": "string"}},
-            "days": {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_DAYS},
-        },
-    }  # fmt: skip
+    token: dict[str, Any] = {
+        "name": {"type": "string", "minLength": 1, "maxLength": 200},
+        "role": {"type": "string", "enum": ["analyst", "curator"]},
+        "datasets": {"type": "array", "items": {"type": "string"}},
+        "days": {"type": "number", "exclusiveMinimum": 0, "maximum": MOST_DAYS},
+    }
 
-    @endpoint("POST", "/tokens", "A new token. It is shown once", token_schema)
-    async def issue(request: HttpRequest) -> Response:
-        caller = access.check_curator(await access.visit(request))
+    @endpoint("POST", "/tokens", "A new token. It is shown once", object_schema(token, ["name"]))
+    async def issue(request: HttpRequest, caller: Caller = known_curator) -> Response:
         body = read_object("the request", await read_json(request), ("name", "role", "datasets", "days"))
         secret = await run_in_threadpool(lambda: issue_token(service, caller, body))
         return as_json({"token": secret}, 201)
 
     @endpoint("GET", "/tokens", "Tokens, without their secrets")
-    async def tokens(request: HttpRequest) -> Response:
-        caller = access.check_curator(await access.visit(request))
+    async def tokens(caller: Caller = known_curator) -> Response:
         return as_json([vars(one) for one in await run_in_threadpool(service.tokens, caller)])
 
     @endpoint("DELETE", "/tokens/{hash}", "Revoke a token")
-    async def revoke(request: HttpRequest, hash: str) -> Response:
-        caller = access.check_curator(await access.visit(request))
+    async def revoke(hash: str, caller: Caller = known_curator) -> Response:
         await run_in_threadpool(service.revoke, caller, hash)
         return as_json({"revoked": True})
 

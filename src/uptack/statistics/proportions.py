@@ -271,7 +271,7 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) 
     unit = data.table.unit if own is None else PrivacyUnit(data.table.unit.ids, "any", 1)
     there = base.floats() if base.kind in NUMERIC and base.kind != "any" else base
     question.begin()
-    (present,) = base.table.with_unit(unit).cells([there], _missing_codes, 1)
+    (present,) = base.table.with_unit(unit).cells(there, _missing_codes, 1)
     public = question.adjacency.size_is_public
     whole = base.table.size if public else base.table.trues(None)
     return _noisy_share(int(present), whole * unit.most - int(present), not public, whole, unit.most, question)

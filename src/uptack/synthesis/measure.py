@@ -43,9 +43,8 @@ class Shares:
 
 def tally(codes: Codes, weights: Weights, size: int) -> Counts:
     """The units in each of so many cells, of one batch. With weights they are integers without a largest."""
-    if weights is None:
-        return np.bincount(codes, minlength=size).astype(np.int64)
-    return sum_units(codes, weights, size).astype(object)
+    counts = sum_units(codes, weights, size)
+    return counts if weights is None else counts.astype(object)
 
 
 # -------------------------------------------------------------------------------------------------------------- columns

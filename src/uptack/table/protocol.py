@@ -431,8 +431,8 @@ class GroupedTable(ABC):
         return without_rows(self.table)
 
 
-Place = Callable[..., Integers]
-"""The cell of every row, -1 for none, from one argument per column: a `Field`, or an array of floats."""
+Place = Callable[[Any], Integers]
+"""The cell of every row of a column, -1 for none: of a `Field`, or of an array of floats."""
 
 FieldSums = Callable[[Sequence[Field], Weights], list[Any]]
 """A function of a batch of rows, a `Field` per column, and of their weights, that is added up over batches, entry by
@@ -539,7 +539,7 @@ class Table(ABC):
         """The combinations of values that occur; missing is None. Hidden rows are in none, and do not share units."""
 
     @abstractmethod
-    def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
+    def cells(self, column: Column, place: Place, size: int) -> Integers:
         """The units in each of `size` cells, without hidden rows. Whole numbers are placed exactly."""
 
     @abstractmethod
@@ -559,8 +559,8 @@ class Table(ABC):
         """
 
     @abstractmethod
-    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
-        """At k how many people have rows in k cells, or in k combinations of values."""
+    def cells_per_person(self, column: Column, place: Place | None = None) -> Integers:
+        """At k how many people have rows in k cells, or with k values."""
 
     @abstractmethod
     def trues(self, name: str | None, at_most: int = 1) -> int:

@@ -93,24 +93,26 @@ def request_schema(declaration: Declaration) -> Schema:
 
 def body_schema(options: Iterable[Option], **parts: Schema) -> Schema:
     """The JSON Schema of a request with these options, and other parts."""
+    options, where = (
+        tuple(options),
+        {
+            "type": "array",
+            "items": {"type": ["string", "object"]},
+            "description": 'conditions on rows, such as "age >= 18" or {"age": [">=", 18]}',
+        },
+    )
+    required = [option.name for option in options if option.required or option.name == "epsilon"]
+    named = object_schema({option.name: option_schema(option) for option in options}, required)
+    return object_schema({**parts, "where": where, "options": named}, ["options"])
+
+
+def object_schema(properties: Mapping[str, Schema], required: Iterable[str]) -> Schema:
+    """The JSON Schema of an object with these properties and no others."""
     return {
         "type": "object",
-        "required": ["options"],
+        "required": [*required],
         "additionalProperties": False,
-        "properties": {
-            **parts,
-            "where": {
-                "type": "array",
-                "items": {"type": ["string", "object"]},
-                "description": 'conditions on rows, such as "age >= 18" or {"age": [">=", 18]}',
-            },
-            "options": {
-                "type": "object",
-                "required": [option.name for option in options if option.required or option.name == "epsilon"],
-                "additionalProperties": False,
-                "properties": {option.name: option_schema(option) for option in options},
-            },
-        },
+        "properties": {**properties},
     }
 
 

@@ -27,7 +27,7 @@ from uptack.table.engine.expressions import (
 from uptack.table.engine.rows import Codes, read_columns
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import of_fields
-from uptack.table.memory import counts as memory_counts
+from uptack.table.memory.counts import sum_units
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name, group_key
 from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
@@ -90,53 +90,41 @@ def _calendar_units(every: str, lines: Floats, weights: Weights) -> list[Any]:
     gone = np.isnan(lines[0])
     whole = np.clip(lines[0][~gone].astype(np.int64), FIRST, LAST)
     starts, cells = np.unique(unit_start(whole, every), return_inverse=True)
-    many = _cell_units(cells, None if weights is None else weights[~gone], starts.size)
+    many = sum_units(cells, None if weights is None else weights[~gone], starts.size)
     found: Counter[int | None] = Counter(dict(zip(starts.tolist(), map(int, many), strict=True)))
     if gone.any():
         found[None] = int(gone.sum() if weights is None else roomy(weights[gone]).sum())
     return [found]
 
 
-def _cell_units(cells: Integers, weights: Weights, size: int) -> Integers:
-    """The units in each of so many cells."""
-    if weights is not None:
-        return memory_counts.sum_units(cells, weights, size)
-    return np.bincount(cells, minlength=size).astype(np.int64)
-
-
 # --------------------------------------------------------------------------------------------------- declared cells
 
 
-def cells(table: EngineTable, columns: Sequence[Column], place: Place, size: int) -> Integers:
+def cells(table: EngineTable, column: Column, place: Place, size: int) -> Integers:
     """The units in each of so many cells.
 
-    Of one column of floats they are added up batch by batch, of another one by its counts: a whole number as a float
-    may stand for several. Which of several cells has most of a person's rows is found in memory, and so are the cells
-    of several columns.
+    Of a column of floats they are added up batch by batch, of another one by its counts: a whole number as a float may
+    stand for several. Which of several cells has most of a person's rows is found in memory.
     """
     left = table.matching_rows()
-    if len(columns) > 1 or left.unit.share == "any":
-        return in_memory(left, columns).cells(columns, place, size)
-    (column,) = columns
+    if left.unit.share == "any":
+        return in_memory(left, [column]).cells(column, place, size)
     if column.kind in TIMED or (column.kind in NUMERIC and not column.integers):
         (found,) = left.rows([left.column(column.name)]).sum(partial(_batch_cells, place, size))
-        made: Integers = found
-        return made
-    counted = counts(table, columns)
+        return np.asarray(found)
+    counted = counts(table, [column])
     places = place(CodedField(column.kind, [key for (key,) in counted.keys], np.arange(len(counted.keys))))
     inside = places >= 0
-    if counted.units.dtype == object:
-        found = np.zeros(size, object)
-        np.add.at(found, places[inside], counted.units[inside])
-        return found
-    return memory_counts.sum_units(places[inside], counted.units[inside], size)
+    found = np.zeros(size, counted.units.dtype)
+    np.add.at(found, places[inside], counted.units[inside])
+    return found
 
 
 def _batch_cells(place: Place, size: int, lines: Floats, weights: Weights) -> list[Any]:
     """The units of a batch in each cell."""
     where = place(lines[0])
     inside = where >= 0
-    return [_cell_units(where[inside], None if weights is None else weights[inside], size)]
+    return [sum_units(where[inside], None if weights is None else weights[inside], size)]
 
 
 def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashable], Integers]:
@@ -270,12 +258,17 @@ def _theirs(left: EngineTable, names: Sequence[str]) -> Any:
     return rows.group_by([*left.ids, *cells]).aggregate(m=rows.count())
 
 
-def cells_per_person(table: EngineTable, columns: Sequence[Column], place: Place | None = None) -> Integers:
-    """At k how many people have rows in k cells, or in k combinations of values."""
+def cells_per_person(table: EngineTable, column: Column, place: Place | None = None) -> Integers:
+    """At k how many people have rows in k cells, or with k values."""
     left = table.matching_rows()
-    if place is not None or any(isinstance(column.expr, Floored) for column in columns):
-        return in_memory(left, columns).cells_per_person(columns, place)
-    theirs = _theirs(left, [column.name for column in columns])
+    if place is not None or isinstance(column.expr, Floored):
+        return in_memory(left, [column]).cells_per_person(column, place)
+    return _combinations_per_person(left, [column.name])
+
+
+def _combinations_per_person(left: EngineTable, names: Sequence[str]) -> Integers:
+    """At k how many people have rows in k combinations of values."""
+    theirs = _theirs(left, names)
     each = theirs.group_by(list(left.ids)).aggregate(k=theirs.count())
     lines = connection.result_rows(each.group_by("k").aggregate(n=each.count()))
     found = {int(line["k"]): int(line["n"]) for line in lines}
@@ -351,8 +344,7 @@ class EngineGroups(GroupedTable):
         return left.part(left.table.semi_join(best, same))
 
     def per_person(self) -> Integers:
-        left = self._matching_rows()
-        return left.cells_per_person([left.column(name) for name in self.by])
+        return _combinations_per_person(self._matching_rows(), self.by)
 
     def sizes(self, unit: PrivacyUnit | None = None) -> tuple[list[Hashable], Integers]:
         left = self._matching_rows()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uptack.table.names import group_key
-from uptack.table.protocol import GroupedTable, Table
+from uptack.table.protocol import GroupedTable, Table, Weights
 from uptack.table.unit import Integers, PrivacyUnit, wide
 
 if TYPE_CHECKING:
@@ -52,14 +52,22 @@ def units(cells: Integers, size: int, unit: PrivacyUnit, codes: Integers | None,
         assert unit.at_most is not None, "how many cells of a person count is not chosen yet"
         mine = favourites(cells[inside], codes[inside], unit.at_most)[1]
         return np.bincount(mine, minlength=size).astype(np.int64)
+    weights = row_weights(unit, codes, people)
+    return sum_units(cells[inside], None if weights is None else weights[inside], size)
+
+
+def row_weights(unit: PrivacyUnit, codes: Integers | None, people: int) -> Weights:
+    """The units of each row, whose person is `codes` of so many people; None where each row has one."""
     if codes is None or not unit.weighted:
-        return np.bincount(cells[inside], minlength=size).astype(np.int64)
-    weights = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
-    return sum_units(cells[inside], weights[inside], size)
+        return None
+    each: Integers = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
+    return each
 
 
-def sum_units(cells: Integers, weights: Integers, size: int) -> Integers:
+def sum_units(cells: Integers, weights: Weights, size: int) -> Integers:
     """Σ weights in each cell, exactly: their halves are added as floats, which hold 2^36 of them."""
+    if weights is None:
+        return np.bincount(cells, minlength=size).astype(np.int64)
     high = np.bincount(cells, weights=weights >> HALF, minlength=size).astype(np.int64)
     low = np.bincount(cells, weights=weights & ((1 << HALF) - 1), minlength=size).astype(np.int64)
     return (wide(high, (int(high.max(initial=0)) + 1) << HALF) << HALF) + low

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import Floats, exact_sum
+from uptack.table.memory.counts import row_weights
 from uptack.table.protocol import Additive, Keys, Of, Weights
 from uptack.table.search import Gap, Order, Piece, PivotCounts, Size, WeightedRows, Window, orders, sum_of_ranks
 from uptack.table.unit import Integers, PrivacyUnit, wide
@@ -55,10 +56,7 @@ class MemoryRows:
     @cached_property
     def weights(self) -> Weights:
         """The units of each row."""
-        if self.codes is None or not self.unit.weighted:
-            return None
-        found: Integers = self.unit.weights(np.maximum(self.m, 1))[self.codes]
-        return found
+        return row_weights(self.unit, self.codes, self.size)
 
     @property
     def n(self) -> int:

@@ -219,7 +219,7 @@ class MemoryTable(Table):
             values: NDArray[Any] = rows_meeting(self.fields, [value.condition]).astype(np.float64)
             gone = ~rows_meeting(self.fields, [value.among])
         else:
-            field = self.fields[column.expr.name]
+            field = self.fields[column.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()
         bounded = values.dtype.kind != "f" or _finite(values)
         if not bounded:
@@ -237,15 +237,12 @@ class MemoryTable(Table):
         found, units = sorted_counts((pair for pair in pairs if pair[1]), [c.kind for c in columns])
         return Counts(found, units, self.unit)
 
-    def cells(self, columns: Sequence[Column], place: Place, size: int) -> Integers:
-        return self._units(place(*(self.fields[column.expr.name] for column in columns)), size)
+    def cells(self, column: Column, place: Place, size: int) -> Integers:
+        return self._units(place(self.fields[column.name]), size)
 
-    def cells_per_person(self, columns: Sequence[Column], place: Place | None = None) -> Integers:
+    def cells_per_person(self, column: Column, place: Place | None = None) -> Integers:
         assert self.codes is not None
-        if place is None:
-            cells = counts.combinations([self._distinct(column) for column in columns])[1]
-        else:
-            cells = place(*(self.fields[column.expr.name] for column in columns))
+        cells = self._distinct(column)[1] if place is None else place(self.fields[column.name])
         return counts.cells_per_person(cells[self.present], self.codes[self.present])
 
     def _units(self, cells: Integers, size: int) -> Integers:
@@ -254,7 +251,7 @@ class MemoryTable(Table):
         return counts.units(cells, size, self.unit, codes, self.people)
 
     def common(self, column: Column, least: int) -> tuple[list[Hashable], Integers]:
-        field = self.fields[column.expr.name]
+        field = self.fields[column.name]
         if field.kind in TIMED:
             ticks, gone = field.ticks()
             distinct, cells = np.unique(ticks, return_inverse=True)
@@ -268,10 +265,8 @@ class MemoryTable(Table):
     def field_sums(self, columns: Sequence[Column], f: FieldSums) -> list[Any]:
         if self.unit.share == "any":
             raise UptackError(WEIGHTLESS)
-        fields, rows, weights = [self.fields[column.name] for column in columns], self.present, None
-        if self.codes is not None and self.unit.weighted:
-            codes = self.codes[rows]
-            weights = self.unit.weights(np.maximum(np.bincount(codes, minlength=self.people), 1))[codes]
+        fields, rows = [self.fields[column.name] for column in columns], self.present
+        weights = counts.row_weights(self.unit, None if self.codes is None else self.codes[rows], self.people)
         parts = (
             f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
             for part in (slice(start, start + BATCH) for start in range(0, max(rows.size, 1), BATCH))
@@ -280,7 +275,7 @@ class MemoryTable(Table):
 
     def _distinct(self, column: Column) -> tuple[Sequence[Hashable], Integers]:
         """The values of a column that occur, and each row's place among them; times by units of the calendar."""
-        field = self.fields[column.expr.name]
+        field = self.fields[column.name]
         if not isinstance(column.expr, Floored):
             return field.codes()
         ticks, gone = field.ticks()

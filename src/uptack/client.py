@@ -147,7 +147,7 @@ class RemoteSession(Session):
     def _ask(self, statistic: str, body: Mapping[str, Any]) -> Any:
         path, key = f"/api/datasets/{self.name}/releases/{statistic}", secrets.token_urlsafe(24)
         with steps(f"{statistic.replace('_', ' ')} at {self._connection.url}", 1, show=self._progress):
-            reply = self._finished(self._connection.call("POST", path, body, key))
+            reply = self._wait(self._connection.call("POST", path, body, key))
         if reply["id"] is not None and reply["state"] in ("answered", "withheld"):  # else it was free
             self._spending.add(Privacy(reply["epsilon"], reply["delta"], self.adjacency))
         return _answer(reply)
@@ -155,7 +155,7 @@ class RemoteSession(Session):
     @reading_replies()
     def fetch(self, id: str) -> Any:
         """The answer of a release that was asked for before."""
-        return _answer(self._finished(self._connection.call("GET", f"/api/releases/{id}")))
+        return _answer(self._wait(self._connection.call("GET", f"/api/releases/{id}")))
 
     @reading_replies()
     def releases(self) -> list[dict[str, Any]]:
@@ -163,7 +163,7 @@ class RemoteSession(Session):
         found: list[dict[str, Any]] = self._connection.call("GET", "/api/releases")
         return [one for one in found if one["dataset"] == self.name]
 
-    def _finished(self, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _wait(self, reply: Mapping[str, Any]) -> Mapping[str, Any]:
         """The reply when its release is not running any more."""
         waited = 0
         while reply["state"] == "running":

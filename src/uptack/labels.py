@@ -70,12 +70,12 @@ def label(value: object) -> str:
     return text if plain else repr(text)
 
 
-def pasted(text: str) -> str:
+def shell_word(text: str) -> str:
     r"""A text as one word of a command line that can be pasted into a shell: bash, zsh or another that knows $'...'.
 
     Its characters are those of the text. What can't be printed is written as an escape of the shell.
 
-    >>> print(pasted("ward"), pasted("it's 1"), pasted("a'\x1b[2J"))
+    >>> print(shell_word("ward"), shell_word("it's 1"), shell_word("a'\x1b[2J"))
     ward 'it'"'"'s 1' $'a\'\033[2J'
     """
     if text.isprintable():
@@ -103,13 +103,13 @@ def markdown(value: object) -> str:
     >>> print(markdown("![x](https://example.org/a.png)|<b>"), markdown("wait_minutes"))
     !\[x\](https\://example.org/a.png)\|&lt;b&gt; wait_minutes
     """
-    return unmarked(label(value))
+    return escape_markdown(label(value))
 
 
-def unmarked(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""A sentence in Markdown, with no marks of whatever names are in it.
 
-    >>> print(unmarked("--plausible a|b<i>=LOW:HIGH"))
+    >>> print(escape_markdown("--plausible a|b<i>=LOW:HIGH"))
     --plausible a\|b&lt;i&gt;=LOW:HIGH
     """
     return _MARKS.sub(lambda mark: "\\" + mark[0], html.escape(text, quote=False))

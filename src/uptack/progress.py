@@ -40,7 +40,7 @@ class _Task:
     def step(self, label: str | None = None) -> None:
         self.done, self.label = self.done + 1, self.label if label is None else label
 
-    def shown(self, outermost: bool) -> str:
+    def text(self, outermost: bool) -> str:
         label, done = "".join(sign if sign.isprintable() else "?" for sign in self.label), max(self.done, 0)
         if self.count == 1:
             return label
@@ -72,7 +72,7 @@ class _Line:
         with self._lock:
             if self._over.is_set() or not (now or time.monotonic() - self._start >= PATIENCE):
                 return
-            parts = [task.shown(place == 0) for place, task in enumerate(list(self.tasks))]
+            parts = [task.text(place == 0) for place, task in enumerate(list(self.tasks))]
             text = " · ".join(parts)[: max(shutil.get_terminal_size().columns - 1, 1)]
             _write(f"\r{text}\x1b[K")
             self._shown = True

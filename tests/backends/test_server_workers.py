@@ -135,7 +135,7 @@ def test_requests_that_race_between_workers_are_charged_once(kind, tmp_path):
             race(url, tokens, f"k{rounds}", crowd)
             rounds += 1
         assert workers_that_answered(url, curator) == 2
-        records, ledger = store.listed(), Ledger(place, dataset="t")
+        records, ledger = store.list_releases(), Ledger(place, dataset="t")
         keys = sorted((name, f"k{i}") for name in ANALYSTS for i in range(rounds))
         assert sorted((one.analyst, one.key) for one in records) == keys
         assert sorted(line.analyst for line in ledger.history()) == [name for name, _ in keys]

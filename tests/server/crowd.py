@@ -194,7 +194,7 @@ def run(
 
 def check(store: ReleaseStore, ledger: Ledger, crowd: list[Analyst]) -> dict[str, Any]:
     """What must hold at the end."""
-    records = {(one.analyst, one.key): one for one in store.listed(limit=1_000_000)}
+    records = {(one.analyst, one.key): one for one in store.list_releases(limit=1_000_000)}
     debits = Counter((line.analyst, line.cost.exact_epsilon) for line in ledger.history())
     states: Counter[str] = Counter()
     asked = set()

@@ -208,7 +208,7 @@ def test_examples_are_made_up(server):
     assert report["result"]["private"] is False
     assert {one["name"] for one in report["result"]["columns"]} == set(server.service.made_up("clinic").source.kinds)
     assert server.ledger.history() == []
-    assert server.service.store.listed() == []
+    assert server.service.store.list_releases() == []
 
 
 def test_previews_have_limits_and_leave_releases_alone(start, monkeypatch):
@@ -504,14 +504,14 @@ def test_lists_hold_nothing_that_may_be_long(server):
     assert made["request"] == long
     assert http.get(f"/api/releases/{made['id']}").json()["request"] == long
     assert len(http.get("/api/releases").content) < 1_000
-    assert {(one.answer, one.request) for one in server.service.store.listed()} == {("", "")}
+    assert {(one.answer, one.request) for one in server.service.store.list_releases()} == {("", "")}
 
 
 def test_a_request_that_meets_the_shutdown_is_refused_and_not_debited(server, monkeypatch):
     monkeypatch.setattr(server.service, "_admit", lambda name: server.service.close())
     reply = server.signed_in().post(MEDIAN, json=WAIT)
     assert reply.status_code == 503
-    assert [one.state for one in server.service.store.listed()] == ["refused"]
+    assert [one.state for one in server.service.store.list_releases()] == ["refused"]
     assert server.ledger.history() == []
 
 
@@ -592,7 +592,7 @@ def test_what_is_no_json_is_not_stored(server, number):
     """Python reads it, and the curator's browser would not."""
     body = '{"columns": ["age"], "where": [{"age": number}], "options": {"epsilon": 1}}'.replace("number", number)
     assert server.signed_in().post(MEDIAN, content=body).status_code == 422
-    assert server.service.store.listed() == []
+    assert server.service.store.list_releases() == []
 
 
 def test_a_number_that_is_too_long_is_refused(server):

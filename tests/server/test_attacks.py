@@ -145,7 +145,7 @@ def test_a_signal_to_end_lets_a_release_finish(clinic, tmp_path):
         with ThreadPoolExecutor(1) as threads:
             headers = bearer(store.issue("ann", "analyst"))
             asked = threads.submit(httpx.post, url + MEDIAN, json=AGE, headers=headers, timeout=60)
-            while not store.listed(state="running"):
+            while not store.list_releases(state="running"):
                 assert not asked.done(), asked.result().text
                 time.sleep(0.05)
             process.send_signal(signal.SIGTERM)
@@ -153,7 +153,7 @@ def test_a_signal_to_end_lets_a_release_finish(clinic, tmp_path):
         process.wait(60)
     finally:
         process.kill()
-    assert [one.state for one in store.listed()] == ["answered"]
+    assert [one.state for one in store.list_releases()] == ["answered"]
     assert len(Ledger(store.place, dataset="clinic").history()) == 1
 
 

@@ -62,9 +62,9 @@ def fuzz_operation(operation, http, store, ledger, tries, seen):
         if "/datasets/" in operation.path:
             path = operation.path.replace("{dataset}", "clinic")
         body = case.body if isinstance(case.body, dict | list | str | int | float | bool | type(None)) else None
-        before = (len(ledger.history()), len(store.listed()))
+        before = (len(ledger.history()), len(store.list_releases()))
         reply = http.request(case.method, path, params=case.query or None, json=body)
-        after = (len(ledger.history()), len(store.listed()))
+        after = (len(ledger.history()), len(store.list_releases()))
         assert reply.status_code < 500, (path, body, reply.text)
         if reply.status_code >= 400:
             seen["refused"] += 1

@@ -390,13 +390,13 @@ def test_a_report_is_framed_where_it_can_do_nothing(ann):
 
 
 def test_a_report_can_be_tried_on_made_up_rows(ann, service):
-    before = len(service.datasets["clinic"].ledger.history()), len(service.store.listed())
+    before = len(service.datasets["clinic"].ledger.history()), len(service.store.list_releases())
     page = ann.get("/datasets/clinic/ask/report?epsilon=2&delta=1e-7&columns=wait_minutes&title=Waits&example=yes").text
     content, rest = framed(page)
     assert rest == ' sandbox title="Report" class="report"'
     assert "These numbers are invented" in page
     assert "<h1>Made-up data: Waits</h1>" in content
-    assert (len(service.datasets["clinic"].ledger.history()), len(service.store.listed())) == before
+    assert (len(service.datasets["clinic"].ledger.history()), len(service.store.list_releases())) == before
 
 
 def test_synthetic_rows_are_a_file_of_rows(ann):

@@ -168,7 +168,7 @@ def _column(column: Any) -> Any:
     pd: Any = import_module("pandas")
 
     dtype = column.dtype
-    if _declared(dtype):
+    if _is_declared(dtype):
         return pd.array(column.tolist(), dtype=dtype)
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return np.array(column.to_numpy(), np.float64) + 0.0
@@ -182,7 +182,7 @@ def _column(column: Any) -> Any:
         return pd.Series(values, dtype=object)
 
 
-def _declared(dtype: Any) -> bool:
+def _is_declared(dtype: Any) -> bool:
     """Whether no row can change the dtype of a column, nor leave a trace in it."""
     pd: Any = import_module("pandas")
 

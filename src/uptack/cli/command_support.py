@@ -22,7 +22,7 @@ from uptack.cli.option_words import in_flags
 from uptack.display.numbers import between, number, plain, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
-from uptack.labels import json_text, label, lines, pasted
+from uptack.labels import json_text, label, lines, shell_word
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
 from uptack.progress import steps
@@ -258,7 +258,7 @@ def _say_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> No
         return
     texts = [name for name, kind in kinds.items() if kind == "text"]
     hints = files.near_misses(data, files.FileOptions(types=GUESS, **dialect_options(own)), texts)
-    ways = " ".join(f"--type {pasted(f'{name}={kind}')}" for name, kind in kinds.items())
+    ways = " ".join(f"--type {shell_word(f'{name}={kind}')}" for name, kind in kinds.items())
     listed = f"pass them with each command: {ways}" if len(kinds) <= LISTED else "see them with `uptack describe TABLE`"
     say(
         "uptack: Types of columns were inferred from the data and are now public. Save them with "

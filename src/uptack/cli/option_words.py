@@ -6,7 +6,7 @@ import ast
 import re
 
 from uptack.errors import InvalidArgument
-from uptack.labels import pasted
+from uptack.labels import shell_word
 from uptack.registry.options import KNOWN, Option
 
 SEVERAL = ("numbers", "keys", "edges", "words", "levels")
@@ -80,4 +80,4 @@ def _command_line(option: re.Match[str]) -> str:
     except (ValueError, SyntaxError):
         return option[0]
     words = [value] if isinstance(read, int | float) else read if isinstance(read, list | tuple) else [read]
-    return " ".join(f"{FLAGS[name]} {pasted(str(word))}" for word in words)
+    return " ".join(f"{FLAGS[name]} {shell_word(str(word))}" for word in words)

@@ -26,7 +26,7 @@ from uptack.cli.command_support import (
 )
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
-from uptack.labels import json_text, label, pasted
+from uptack.labels import json_text, label, shell_word
 from uptack.privacy import Adjacency
 from uptack.privacy.guarantee import whose
 from uptack.progress import steps
@@ -180,7 +180,7 @@ def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
     if not ids and several:
         best = next((line for line in several if like_people(line)), several[0])
         lines.append("If one of these columns identifies people, they are only protected with an option such as:")
-        lines.append("  " + " ".join(f"--person {pasted(name)}" for name in best.names))
+        lines.append("  " + " ".join(f"--person {shell_word(name)}" for name in best.names))
     return lines
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.discrete.domains import levels_of, places
 from uptack.errors import InvalidArgument
-from uptack.labels import pasted
+from uptack.labels import shell_word
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import check_kind, distinct
 from uptack.table.protocol import Column
@@ -100,7 +100,7 @@ def by_calendar(x: Column, every: str | None) -> Column:
     if every is None:
         return x
     if x.kind != "time":
-        how = f"types={{{x.name!r}: 'date:%d.%m.%Y'}} (--type {pasted(f'{x.name}=date:%d.%m.%Y')})"
+        how = f"types={{{x.name!r}: 'date:%d.%m.%Y'}} (--type {shell_word(f'{x.name}=date:%d.%m.%Y')})"
         fix = f"It is of type {x.kind}. If it holds dates, say how they are written, such as {how}."
         raise InvalidArgument("every", "left out for a column that holds no times", repr(every), fix)
     return x.floored(every)

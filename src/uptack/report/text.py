@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from uptack.display.tabular import markdown_table
-from uptack.labels import label, markdown, unmarked
+from uptack.labels import escape_markdown, label, markdown
 from uptack.privacy import Privacy
 from uptack.privacy.guarantee import promise, short
 from uptack.report.column import FIGURE_NAMES
@@ -30,7 +30,7 @@ class TextStyle(NamedTuple):
 
     def prose(self, text: str) -> str:
         """A sentence that may have names in it."""
-        return unmarked(text) if self.name is markdown else text
+        return escape_markdown(text) if self.name is markdown else text
 
     def cut(self, rows: Sequence[Sequence[str]]) -> tuple[Sequence[Sequence[str]], str]:
         """The first lines of a table, and how many more there are, if more than three."""

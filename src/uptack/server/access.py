@@ -122,7 +122,7 @@ class Access:
                     "this token is not valid: it may be mistyped, expired, revoked, or part of a link",
                 )
             return Visit(Caller(token.name, token.role, token.datasets), None)
-        if (name := self._proxied(request)) is not None:
+        if (name := self._proxy_name(request)) is not None:
             role: Role = "curator" if name in self._config.proxy_curators else "analyst"
             return Visit(Caller(name, role), self._form_token(f"proxy {name}"))
         cookie = request.cookies.get(COOKIE, "")
@@ -131,7 +131,7 @@ class Access:
             raise Refused(401, "sign in first")
         return Visit(Caller(token.name, token.role, token.datasets), self._form_token(token.hash))
 
-    def _proxied(self, request: HttpRequest) -> str | None:
+    def _proxy_name(self, request: HttpRequest) -> str | None:
         """The name that the reverse proxy vouches for. From another address the header counts for nothing."""
         header, client = self._config.proxy_header, request.client
         if header is None or client is None or client.host not in self._config.proxy_addresses:

@@ -169,9 +169,9 @@ class Asking:
             if running is not None:  # it may go on after the reply, and so may its place
                 kept = place.pop_all()
                 running.add_done_callback(lambda _: kept.close())
-            return await self.finished(caller, made)
+            return await self._wait(caller, made)
 
-    async def finished(self, caller: Caller, record: Record) -> Record:
+    async def _wait(self, caller: Caller, record: Record) -> Record:
         """The record when its answer may be seen, or as it is after `PATIENCE`."""
         patience = time.time() + PATIENCE
         running = self._service.running(record)
@@ -284,7 +284,7 @@ def add_api(
         whose = None if caller.role == "curator" else caller.name
 
         def read() -> Response:
-            return as_json([one.to_dict() for one in service.store.listed(whose, datasets=caller.datasets)])
+            return as_json([one.to_dict() for one in service.store.list_releases(whose, datasets=caller.datasets)])
 
         return await run_in_threadpool(read)
 
@@ -323,11 +323,11 @@ def add_api(
         async def example(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
             body = await read_json(request)
 
-            def tried() -> Response:
+            def try_out() -> Response:
                 made = service.try_out(caller, dataset, name, body)
                 return as_json({"made_up": True, "answer": answers.encode(made), "result": made.to_dict()})
 
-            return await previews(caller, tried)
+            return await previews(caller, try_out)
 
     for name, declaration in service.statistics().items():
         statistic_endpoints(name, request_schema(declaration), declaration.summary)

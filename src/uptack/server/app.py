@@ -78,20 +78,20 @@ class Rim:
             await send(message)
 
         try:
-            await self._app(scope, self._limited(receive), sending)
+            await self._app(scope, self._limit_body(receive), sending)
         except TooLarge:
             refused = Refused(413, f"a request has at most {self._largest:,} bytes")
             await as_error(refused)(scope, receive, sending)
         except Exception:  # its text might show a row
             with contextlib.suppress(Exception):
-                await told(HttpRequest(scope), Refused(500, FAILURE))(scope, receive, sending)
+                await error_reply(HttpRequest(scope), Refused(500, FAILURE))(scope, receive, sending)
         finally:
             route = getattr(scope.get("route"), "path", "(none)")
             self._seen[route, status] += 1
             line = {"method": scope["method"], "route": route, "status": status}
             LOG.info(json.dumps({**line, "ms": round(1000 * (time.monotonic() - start))}))
 
-    def _limited(self, receive: Receive) -> Receive:
+    def _limit_body(self, receive: Receive) -> Receive:
         size = 0
 
         async def receiving() -> Message:
@@ -105,7 +105,7 @@ class Rim:
         return receiving
 
 
-def told(request: HttpRequest, error: UptackError) -> Response:
+def error_reply(request: HttpRequest, error: UptackError) -> Response:
     """The reply of an error: a page for a browser, JSON for a program."""
     if "text/html" not in request.headers.get("accept", ""):
         return as_error(error)
@@ -139,14 +139,16 @@ def create_app(service: Service) -> FastAPI:
     )
 
     @app.exception_handler(UptackError)
-    async def refused(request: HttpRequest, error: Exception) -> Response:
+    async def reply_to_error(request: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, UptackError)
         return as_error(error)
 
     @app.exception_handler(HTTPException)
-    async def nowhere(request: HttpRequest, error: Exception) -> Response:
+    async def reply_to_http_error(request: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return told(request, Refused(error.status_code, NOWHERE.get(error.status_code, "this can't be done here")))
+        return error_reply(
+            request, Refused(error.status_code, NOWHERE.get(error.status_code, "this can't be done here"))
+        )
 
     @app.get("/health", include_in_schema=False)
     async def health() -> Response:
@@ -174,7 +176,7 @@ def metrics_text(service: Service, caller: Caller, seen: Counter[tuple[str, int]
     """Counts for a curator, in the text format of Prometheus. They speak of this process and of her data sets."""
     lines = ["# TYPE uptack_requests_total counter"]
     lines += [f'uptack_requests_total{{route="{r}",status="{s}"}} {n}' for (r, s), n in sorted(seen.items())]
-    states = Counter(record.state for record in service.store.listed(limit=100_000, datasets=caller.datasets))
+    states = Counter(record.state for record in service.store.list_releases(limit=100_000, datasets=caller.datasets))
     lines += [
         "# TYPE uptack_releases gauge",
         *(f'uptack_releases{{state="{s}"}} {n}' for s, n in sorted(states.items())),

@@ -145,8 +145,8 @@ def read_config(path: str | Path) -> ServerConfig:
         "proxy_addresses",
         "proxy_curators",
     }
-    _known("the configuration", content, known)
-    _known("proxy", proxy, {"header", "addresses", "curators"})
+    _refuse_unknown("the configuration", content, known)
+    _refuse_unknown("proxy", proxy, {"header", "addresses", "curators"})
     if "store" not in content:
         raise InvalidArgument("store", "given: a path or the URL of a PostgreSQL database", "nothing")
     simple: dict[str, Any] = {
@@ -168,7 +168,7 @@ def read_config(path: str | Path) -> ServerConfig:
 def read_dataset(name: str, given: Mapping[str, Any], folder: Path) -> DatasetConfig:
     """One data set of a configuration."""
     own = {one.name for one in fields(DatasetConfig)} - {"name", "opening"}
-    _known(f"data set {name}", given, own | set(OPENING))
+    _refuse_unknown(f"data set {name}", given, own | set(OPENING))
     if "source" not in given:
         raise InvalidArgument(f"source of {name}", "given", "nothing", "It is a path, or the URL of a database.")
     opening = {key: given[key] for key in OPENING if key in given}
@@ -196,7 +196,7 @@ def one_file(path: str, *, store: str | None = None, **given: Any) -> ServerConf
     )
 
 
-def _known(where: str, given: Any, names: set[str]) -> None:
+def _refuse_unknown(where: str, given: Any, names: set[str]) -> None:
     if not isinstance(given, Mapping):
         raise InvalidArgument(where, "a table of TOML", checks.describe(given))
     for name in given:

@@ -136,7 +136,7 @@ def add_pages(
 
         def add(handler: Handler) -> Handler:
             @functools.wraps(handler)
-            async def shown(request: HttpRequest, **parts: str) -> Response:
+            async def handle(request: HttpRequest, **parts: str) -> Response:
                 try:
                     return await handler(request, **parts)
                 except UptackError as error:
@@ -149,7 +149,7 @@ def add_pages(
                     return reply
 
             async def route(request: HttpRequest) -> Response:
-                return await shown(request, **request.path_params)
+                return await handle(request, **request.path_params)
 
             app.add_api_route(path, route, methods=[method], include_in_schema=False)
             return handler
@@ -364,7 +364,7 @@ def add_pages(
     async def my_releases(request: HttpRequest) -> Response:
         visit, store = await access.visit(request), service.store
         whose, datasets = visit.caller.analyst, visit.caller.datasets
-        found = await run_in_threadpool(lambda: store.listed(whose, datasets=datasets))
+        found = await run_in_threadpool(lambda: store.list_releases(whose, datasets=datasets))
         return render("releases", visit, releases=found)
 
     @page("GET", "/releases/{id}")
@@ -373,7 +373,7 @@ def add_pages(
         record = await run_in_threadpool(service.release, visit.caller, id)
         code = in_python(address(request), record.dataset, record.statistic, json.loads(record.request))
 
-        def shown() -> Response:
+        def show() -> Response:
             if record.state != "answered":
                 reload = RELOAD if record.state == "running" else None
                 return render("release", visit, record=record, reload=reload, code=code)
@@ -386,7 +386,7 @@ def add_pages(
                 promise=promise(paid), meaning=meaning,
             )  # fmt: skip
 
-        return await reading(visit.caller, record, shown)
+        return await reading(visit.caller, record, show)
 
     @page("GET", "/releases/{id}/{file}")
     async def download(request: HttpRequest, id: str, file: str) -> Response:
@@ -394,7 +394,7 @@ def add_pages(
         record = await run_in_threadpool(service.release, caller, id)
         name = f"{record.dataset}-{record.statistic}"
 
-        def written() -> Response:
+        def write_file() -> Response:
             made = service.answer(caller, id)
             writers: dict[str, tuple[Callable[[], str], str]] = {
                 "answer.json": (lambda: json_text(made.to_dict(), indent=2), "application/json"),
@@ -408,7 +408,7 @@ def add_pages(
             sent = {**FILE, "Content-Disposition": f'attachment; filename="{name}.{file.rpartition(".")[2]}"'}
             return Response(write(), media_type=kind, headers=sent)
 
-        return await reading(caller, record, written)
+        return await reading(caller, record, write_file)
 
     # ------------------------------------------------------------------------------------------------- for the curator
 
@@ -427,8 +427,8 @@ def add_pages(
         """The curator's page, with what was typed if a form of it was wrong, or with a token that was just issued."""
         caller = access.check_curator(visit)
         seen = [name for name in service.datasets if caller.sees(name)]
-        found = service.store.listed(datasets=caller.datasets)
-        waiting = service.store.listed(state="waiting", datasets=caller.datasets)
+        found = service.store.list_releases(datasets=caller.datasets)
+        waiting = service.store.list_releases(state="waiting", datasets=caller.datasets)
         status, text = (200, "") if error is None else error_status(error)
         held = {name: values[0] for name, values in (typed or {}).items() if values}
         return render(

@@ -216,7 +216,7 @@ class ReleaseStore:
         """A record. One that is running when it is due is withheld."""
         return next(iter(self._releases(releases.c.id == id)), None)
 
-    def listed(
+    def list_releases(
         self,
         analyst: str | None = None,
         state: State | None = None,

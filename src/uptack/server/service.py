@@ -291,7 +291,7 @@ class Service:
             return job
         now, threshold = time.time(), held.config.approve_above
         waits = caller.role != "curator" and threshold is not None and job.cost.exact_epsilon > threshold
-        if waits and len(self.store.listed(caller.analyst, "waiting", MOST_UNDECIDED)) == MOST_UNDECIDED:
+        if waits and len(self.store.list_releases(caller.analyst, "waiting", MOST_UNDECIDED)) == MOST_UNDECIDED:
             raise Refused(429, f"{MOST_UNDECIDED} of your requests wait for the curator; ask again after a decision")
         mine = Record(
             id=secrets.token_urlsafe(16),

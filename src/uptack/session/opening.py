@@ -17,7 +17,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
-from uptack.labels import pasted
+from uptack.labels import shell_word
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
@@ -88,7 +88,7 @@ def check_ledger(book: Ledger, relation: Adjacency) -> None:
         same = f"person={list(own.person)}" if own.person else "no person"
         name = "SUBSTITUTE" if relation.size_is_public else "ADD_REMOVE"
         code = f"{name}.by_person({', '.join(map(repr, relation.person))})" if relation.person else name
-        command = "".join(f" --person {pasted(name)}" for name in relation.person)
+        command = "".join(f" --person {shell_word(name)}" for name in relation.person)
         fix = (
             f"Open the data with {same}, or create another ledger: `uptack ledger create PLACE{command}`, or in Python "
             f"uptack.Ledger(PLACE, ..., adjacency={code})."

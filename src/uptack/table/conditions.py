@@ -100,13 +100,13 @@ class Condition:
             return value not in self.values
         return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
 
-    def mask(self, there: Any, same: Callable[[], Any], ordered: Callable[[str, Any], Any]) -> Any:
+    def mask(self, there: Any, same: Callable[[], Any], compare: Callable[[str, Any], Any]) -> Any:
         """Which rows meet it, as an array or as an expression of an engine.
 
-        `there` says which rows have a value, `same` which have one of its values, `ordered` which compare with an end.
+        `there` says which rows have a value, `same` which have one of its values, `compare` which compare with an end.
         """
         if self.operation in ORDER or self.operation == "between":
-            return reduce(operator.and_, [there, *(ordered(sign, end) for sign, end in self.ends)])
+            return reduce(operator.and_, [there, *(compare(sign, end) for sign, end in self.ends)])
         if self.operation in OTHER:
             return there & ~same()
         return (there & same()) | ~there if None in self.values else there & same()
@@ -324,7 +324,7 @@ class _Parser:
             sign = "not in" if self.take() == "not" else "in"
             if sign == "not in":
                 self.expect("in", "'in'")
-            yield column, (sign, self.listed())
+            yield column, (sign, self.list_values())
         elif self.word in ("==", "=", "!=", *MIRRORED):
             sign = self.take()
             yield column, ("==" if sign == "=" else sign, self.value())
@@ -350,7 +350,7 @@ class _Parser:
             return WORDS[self.take()]
         return self.refuse("a number, a text in quotes, True, False or None")
 
-    def listed(self) -> list[Any]:
+    def list_values(self) -> list[Any]:
         close = {"[": "]", "(": ")"}.get(self.word)
         if close is None:
             self.refuse("a list such as ['A', 'B']")

@@ -191,7 +191,7 @@ def decode(written: Any, depth: int = 0) -> Any:
         if content not in FUNCTIONS:
             raise NotOnWire("the answer can't be read: it names a function that answers do not have")
         return float if content == "float" else _find(content, types.FunctionType)
-    return _made(written, depth)
+    return _read_instance(written, depth)
 
 
 def _read_array(written: dict[str, Any], depth: int) -> Any:
@@ -225,7 +225,7 @@ def _find(name: str, kinds: Any) -> Any:
     return found
 
 
-def _made(written: dict[str, Any], depth: int) -> Any:
+def _read_instance(written: dict[str, Any], depth: int) -> Any:
     kind, items = _find(written["class"], type), written["items"]
     if not _is_data(kind):
         raise NotOnWire("the answer can't be read: it has an instance of a class that answers do not have")

@@ -81,10 +81,10 @@ WRITTEN = {"1,234.5": Numbers(".", ","), "1.234,5": Numbers(",", "."), "1 234,5"
 """Numbers that a kind may show as an example, and how all of its column are then written."""
 
 
-def written(kind: str) -> tuple[str, Numbers | None]:
+def number_format(kind: str) -> tuple[str, Numbers | None]:
     """The sign beside the numbers of a kind, and how they are written; None for as in the whole file.
 
-    >>> written("number:1.234,5 €"), written("integer:%")
+    >>> number_format("number:1.234,5 €"), number_format("integer:%")
     (('€', Numbers(decimal=',', thousands='.')), ('%', None))
     """
     how = kind.partition(":")[2]
@@ -133,7 +133,7 @@ def is_kind(kind: object) -> bool:
         return time_cells.is_format(name, how)
     if name == "boolean":
         return _words(kind) is not None
-    unit, form = written(kind)
+    unit, form = number_format(kind)
     short = name in ("integer", "number") and (form is not None or unit != "") and len(unit) <= LONGEST_UNIT
     plain = unit == unit.strip() and unit.isprintable() and is_unicode(unit)  # and no part of a number
     return short and plain and not any(sign.isdigit() or sign in "+-.,'’_" for sign in unit)
@@ -191,7 +191,7 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
     if base(kind) in FORMS:
         return time_cells.cast(bare, kind)
     if kind != base(kind):
-        sign, own = written(kind)
+        sign, own = number_format(kind)
         if unit := re.escape(sign):  # before or after the number, with the blanks next to it: -€ 5 is -5
             before, after = f"^([+-]?)[{BLANKS}]*{unit}[{BLANKS}]*", f"[{BLANKS}]*{unit}$"
             bare = pc.replace_substring_regex(pc.replace_substring_regex(bare, before, r"\1"), after, "")

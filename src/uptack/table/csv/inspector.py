@@ -128,7 +128,7 @@ def _inspect(path: str, options: FileOptions) -> Look:
         "na": [] if own else list(na),
         **preamble,
     }
-    found = tuple(column.proposed(stated.get(column.name), layout.na if own else {}) for column in seen)
+    found = tuple(column.propose(stated.get(column.name), layout.na if own else {}) for column in seen)
     return Look(dialect, found, seen[0].rows if seen else 0, widths.others.total())
 
 
@@ -305,7 +305,7 @@ class _ColumnInspector:
             if len(into) < KEPT and one["values"]:
                 into[one["values"]] += one["counts"]
 
-    def proposed(self, stated: str | None, na: Mapping[str, tuple[str, ...]]) -> ColumnLook:
+    def propose(self, stated: str | None, na: Mapping[str, tuple[str, ...]]) -> ColumnLook:
         """What is proposed: the narrowest kind that nearly all cells fit, unless one is stated."""
         kind = stated or self._kind()
         wrong = self.misfits.get(kind, 0)

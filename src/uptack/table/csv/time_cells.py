@@ -166,7 +166,7 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
     def group(letter: str) -> Any:
         return pc.struct_field(found, letter)
 
-    def joined(sign: str, *parts: Any) -> Any:
+    def join(sign: str, *parts: Any) -> Any:
         return pc.binary_join_element_wise(*parts, *text_array(sign))
 
     def two_digits(numbers: Any) -> Any:
@@ -184,7 +184,7 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         letter = "B" if "B" in letters else "b"
         names = text_array(*(name if letter == "B" else name[:3] for name in MONTHS))
         month = two_digits(pc.add(pc.index_in(pc.utf8_lower(group(letter)), names), integer_scalar(1)))
-    day = joined("-", year, month, two_digits(group("d")))
+    day = join("-", year, month, two_digits(group("d")))
     if kind == "date":
         return day
     if "H" in letters:
@@ -193,10 +193,10 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
         twelve, later = group("I").cast(pa.int64()), pc.starts_with(pc.utf8_lower(group("p")), "p")
         early = pc.if_else(pc.equal(twelve, integer_scalar(12, 64)), integer_scalar(0, 64), twelve)
         hour = two_digits(pc.if_else(later, pc.add(early, integer_scalar(12, 64)), early))
-    clock = joined(":", hour, group("M"), *([group("S")] if "S" in letters else []))
+    clock = join(":", hour, group("M"), *([group("S")] if "S" in letters else []))
     if "f" in letters:
-        clock = joined(".", clock, group("f"))
-    return joined("T", day, clock)
+        clock = join(".", clock, group("f"))
+    return join("T", day, clock)
 
 
 # --------------------------------------------------------------------------------------------------- constants of Arrow

@@ -122,7 +122,7 @@ def _in_turn(con: Any, table: Any) -> Iterator[Any]:
         return
     import pyarrow as pa
 
-    def packed(batches: Iterator[Any]) -> Iterator[Any]:
+    def pack(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
@@ -131,7 +131,7 @@ def _in_turn(con: Any, table: Any) -> Iterator[Any]:
                 stream.write_batch(batch)
             yield pa.RecordBatch.from_pydict({"rows": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
 
-    for row in con.raw_sql(con.compile(table)).mapInArrow(packed, "rows binary").toLocalIterator():
+    for row in con.raw_sql(con.compile(table)).mapInArrow(pack, "rows binary").toLocalIterator():
         yield from pa.ipc.open_stream(row[0])
 
 
@@ -280,12 +280,12 @@ def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: st
         place = task.partitionId()
         yield pa.RecordBatch.from_pydict({"found": pa.array([pickle.dumps((place, f(place, batches)))], pa.binary())})
 
-    def found() -> list[tuple[int, T]]:
+    def collect() -> list[tuple[int, T]]:
         frame = con.raw_sql(con.compile(table))
         frame = (frame if together is None else frame.repartition(together)).mapInArrow(partition, "found binary")
         return [pickle.loads(row[0]) for row in frame.collect()]  # together: an iterator would run one after the other
 
-    return snapshots.run_query(con, found)
+    return snapshots.run_query(con, collect)
 
 
 WAITING = 1

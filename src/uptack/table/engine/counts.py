@@ -64,7 +64,7 @@ def _units_by_key(left: EngineTable, keys: Mapping[str, Any]) -> Any:
     rows = left.table.select(**left.ids, **keys)
     if not left.ids:
         return rows.group_by(list(keys)).aggregate(rows=rows.count())
-    rows = left.weighted(rows)
+    rows = left.weigh(rows)
     return rows.group_by(list(keys)).aggregate(**unit_sums(rows.w))
 
 
@@ -207,7 +207,7 @@ def field_sums(table: EngineTable, columns: Sequence[Column], f: FieldSums) -> l
         bool(left.ids) and left.unit.weighted,
     )
     rows = _beside(left, numbers, others)
-    rows = left.weighted(rows) if layout.weighted else rows
+    rows = left.weigh(rows) if layout.weighted else rows
     return connection.batch_sums(rows, partial(layout.apply, f), layout.nothing(f), connection.BATCH)
 
 

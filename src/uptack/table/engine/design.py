@@ -109,7 +109,7 @@ def _on_executors(rows: Any, making: Callable[[Any], Any], names: Sequence[str],
     def several(batches: Iterator[Any]) -> Iterator[Any]:
         return map(making, batches)
 
-    def named() -> Any:
+    def create_view() -> Any:
         from pyspark.sql.types import DoubleType, StructField, StructType
 
         frame = con.raw_sql(con.compile(rows))
@@ -118,7 +118,7 @@ def _on_executors(rows: Any, making: Callable[[Any], Any], names: Sequence[str],
         frame.mapInArrow(several, types).createTempView(view)
         return con.table(view)
 
-    table = snapshots.run_query(con, named)
+    table = snapshots.run_query(con, create_view)
     weakref.finalize(table, snapshots.state(con).unused.append, view)
     return table
 

@@ -305,7 +305,7 @@ def with_failures_missing(table: Any) -> Any:
     if not any(_can_fail(node) for node in root.find(ops.Value)):
         return table
 
-    def replaced(node: Any, changed: dict[str, Any] | None) -> Any:
+    def replace_node(node: Any, changed: dict[str, Any] | None) -> Any:
         given = dict(zip(node.__argnames__, node.__args__, strict=True)) if changed is None else changed
         if isinstance(node, ops.Project):
             return ops.Project(given["parent"], {n: _null_on_failure(v, on_duckdb) for n, v in given["values"].items()})
@@ -319,7 +319,7 @@ def with_failures_missing(table: Any) -> Any:
                     _refuse(part)
         return made
 
-    return root.replace(replaced).to_expr()
+    return root.replace(replace_node).to_expr()
 
 
 def _null_on_failure(value: Any, on_duckdb: bool) -> Any:

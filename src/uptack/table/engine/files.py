@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption, UptackError
-from uptack.labels import label, pasted
+from uptack.labels import label, shell_word
 from uptack.table import schema as schemas
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.time_cells import DURATION
@@ -198,7 +198,7 @@ def ambiguous(name: str, kinds: Collection[str]) -> str:
     pair = next((pair for pair in rules.AMBIGUOUS if set(pair) <= set(kinds)), None)
     if pair is None:
         return ""
-    first, second = (f"--type {pasted(f'{name}={one}')}" for one in pair)
+    first, second = (f"--type {shell_word(f'{name}={one}')}" for one in pair)
     if pair in rules.DATES:
         ways, what = f"{first} if the day comes first, {second} if the month does", "dates"
     else:
@@ -210,7 +210,7 @@ def hint(name: str, word: str, often: int, filled: int) -> str:
     """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
     if often < 2 or often < FREQUENT * filled:
         return ""
-    option = f"na={{{name!r}: [{word!r}]}} (--na {pasted(f'{name}={word}')})"
+    option = f"na={{{name!r}: [{word!r}]}} (--na {shell_word(f'{name}={word}')})"
     return (
         f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
         f"If they are missing values, add {option}."

@@ -189,7 +189,7 @@ class EngineTable(Table):
         """One line per person: her ids, and how many rows she has."""
         return expressions.people_counts(self.table.select(**self.ids), list(self.ids))
 
-    def weighted(self, rows: Any) -> Any:
+    def weigh(self, rows: Any) -> Any:
         """Rows that have ids, with the weights that they have among all rows in place of these."""
         return expressions.with_weights(rows, self.everybody(), list(self.ids), self.unit)
 
@@ -411,14 +411,14 @@ def _meets(one: Condition, values: Any) -> Any:
     def same() -> Any:
         return _any_of(one, values, [literal(one.kind, values, value) for value in one.values if value is not None])
 
-    def ordered(sign: str, end: Any) -> Any:
+    def compare(sign: str, end: Any) -> Any:
         limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
         always = comparison_of_type(sign, end, limits)
         if always is not None:
             return connection.ibis().literal(always)
         return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
 
-    return one.mask(~missing(values), same, ordered)
+    return one.mask(~missing(values), same, compare)
 
 
 def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:

@@ -353,9 +353,9 @@ def _meets(one: Condition, field: Field) -> Mask:
         inside = [value for value in wanted if limits is None or limits[0] <= value <= limits[1]]
         return reduce(np.logical_or, (values == value for value in inside), np.zeros(field.size, bool))
 
-    def ordered(sign: str, end: Any) -> Any:
+    def compare(sign: str, end: Any) -> Any:
         always = comparison_of_type(sign, end, limits)
         return ORDER[sign](values, end) if always is None else always
 
-    rows: Mask = one.mask(there, same, ordered)
+    rows: Mask = one.mask(there, same, compare)
     return rows

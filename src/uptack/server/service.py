@@ -124,10 +124,6 @@ class Dataset:
         made.analyst, made._spending = analyst or None, Spending(made.adjacency)
         return made
 
-    def facts(self) -> UnreadTable:
-        """What is public of the table now."""
-        return UnreadTable.of(self.reader.source)
-
 
 def open_dataset(config: DatasetConfig, store: ReleaseStore) -> Dataset:
     """Open a data set. Where its budget treats the number of rows as secret, nothing may show it."""
@@ -283,7 +279,9 @@ class Service:
             written = json.dumps(body, sort_keys=True, allow_nan=False)
         except ValueError:
             raise InvalidArgument("the request", "of finite numbers", "NaN or an infinite one") from None
-        if (known := self.store.by_key(name, caller.analyst, self._check_key(key))) is not None:
+        if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
+            raise InvalidArgument("Idempotency-Key", f"1 to {LONGEST_KEY} printable characters", "another text")
+        if (known := self.store.by_key(name, caller.analyst, key)) is not None:
             return self._same(known, statistic, written)
         self._admit(held)
         job = self._job(held, caller, statistic, body)
@@ -453,26 +451,23 @@ class Service:
         if self.paused(record.dataset):  # since it was admitted
             self.store.move(record.id, "running", "refused")
             return
-        state, text = self._make(job)
-        facts = None
+        state: State = "answered"
+        text, facts = "", None
+        try:  # whatever goes wrong after the dry run is withheld: it may depend on the rows
+            text = answers.dumps(storable(job.run()))
+        except BudgetExceeded:  # somebody else was faster, and nothing was debited
+            state = "refused"
+        except Exception:
+            state = "withheld"
         if len(self._running) == 1 and job.held.reader.source.is_current:
             with contextlib.suppress(UptackError):
-                facts = job.held.facts()
+                facts = UnreadTable.of(job.held.reader.source)
         end = job.slots.end(time.time() - record.made)
         self.missed[record.dataset] += self.config.slots and end > job.slots.first
         time.sleep(max(0.0, record.made + end - time.time()))
         job.held.public = facts or job.held.public
         if end <= job.slots.last:
             self.store.move(record.id, "running", state, answer=text)
-
-    def _make(self, job: ReleaseJob) -> tuple[State, str]:
-        """Debit and compute. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""
-        try:
-            return "answered", answers.dumps(storable(job.run()))
-        except BudgetExceeded:  # somebody else was faster, and nothing was debited
-            return "refused", ""
-        except Exception:
-            return "withheld", ""
 
     def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
         declaration = self.statistics().get(statistic)
@@ -519,12 +514,6 @@ class Service:
             raise Refused(423, "the curator has paused this data set")
         if not held.reader.source.is_current:
             raise Refused(409, "the file has changed since the server opened it; the curator must restart the server")
-
-    @staticmethod
-    def _check_key(key: str) -> str:
-        if not 0 < len(key) <= LONGEST_KEY or not key.isprintable():
-            raise InvalidArgument("Idempotency-Key", f"1 to {LONGEST_KEY} printable characters", "another text")
-        return key
 
 
 def _groups(request: Request) -> int:

@@ -197,7 +197,6 @@ class RemoteSession(Session):
 
 
 def _answer(reply: Mapping[str, Any]) -> Any:
-    """The answer in a reply. Raises an error if there is none."""
     if reply["state"] == "waiting":
         raise Pending(reply["id"])
     if reply["state"] == "refused":

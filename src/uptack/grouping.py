@@ -179,7 +179,6 @@ class _OwnedGroups:
     people: tuple[str, ...] = ()
 
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> EnteredData:
-        """x in groups, in place of both."""
         read = MOMENTS.enter({"x": data["x"]}, person, by=data["by"])
         arguments = {"f": data["f"], "x": read.grouped((read.arguments["x"],)), "by": None}
         return replace(read, arguments=arguments)
@@ -312,7 +311,6 @@ class _PickedRows:
     table: MemoryTable
 
     def of(self, part: Table) -> Any:
-        """The rows of a part, in the order of the table."""
         return self.data[part.column(PLACE).rows.in_memory().values[0]]
 
 

@@ -60,7 +60,6 @@ class _Line:
         self._lock, self._over = threading.Lock(), threading.Event()
 
     def begin(self) -> None:
-        """Start the clock after which the line appears."""
         threading.Thread(target=self._appear, daemon=True).start()
 
     def _appear(self) -> None:
@@ -78,7 +77,6 @@ class _Line:
             self._shown = True
 
     def close(self) -> None:
-        """Remove what was drawn."""
         self._over.set()
         with self._lock:
             if self._shown:

@@ -84,7 +84,6 @@ class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self.name, (self._parse, self._must) = name, READERS[form]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value of a text."""
         try:
             return self._parse(value)
         except ValueError:
@@ -205,7 +204,6 @@ def open_ledger(place: str | Path, *budget: Any, **options: Any) -> Ledger:
 
 
 def _session(data: str | Path, own: dict[str, Any]) -> Session:
-    """A session on a file."""
     place, dataset = own["ledger"], own["dataset"]
     if place is None and dataset is not None:
         raise InvalidArgument("--dataset", "used together with --ledger", repr(dataset))
@@ -350,7 +348,6 @@ def _ends_text(low: Any, high: Any) -> str:
 
 
 def _value_text(value: Any) -> str:
-    """A number, a time or a duration as text."""
     return words(value) if isinstance(value, date | timedelta) else number(value)
 
 

@@ -71,7 +71,6 @@ class Commands(click.Group):
     """The commands of `WRITTEN`, and one for every release function, made when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
         from uptack.cli.release_commands import commands
 
         return [*dict.fromkeys([*WRITTEN, *super().list_commands(ctx), *commands()])]
@@ -111,7 +110,6 @@ class Commands(click.Group):
         return ""
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command of that name."""
         if name in WRITTEN:
             found: click.Command = getattr(importlib.import_module(f"uptack.cli.{WRITTEN[name]}"), name)
             return found

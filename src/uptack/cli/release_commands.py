@@ -70,7 +70,6 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
 
 
 def _columns(declaration: Declaration) -> Callable[[Any], Any]:
-    """The arguments that name columns."""
     reads = declaration.reads
     if reads.shape == "design":
         formula = "formula" in declaration.allowed  # which names the columns itself

@@ -166,7 +166,6 @@ def _option_text(value: Any) -> str:
 
 
 def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
-    """Lines about columns that may be ids."""
     ids, lines = session.adjacency.person, list[str]()
     for line in repeated:
         names = " and ".join(map(label, line.names))
@@ -308,8 +307,6 @@ class _Questions:
                 given[name] = tuple(value.split()) if name == "na" else value
 
     def kinds(self, schema: Schema) -> Schema:
-        """The types of the columns."""
-
         def kind_of(text: str) -> str:
             if not cells.is_kind(text):
                 raise InvalidArgument("kind", f"one of {', '.join((*TYPES, *cells.EXAMPLES))}", repr(text))
@@ -336,8 +333,6 @@ class _Questions:
         return replace(schema, columns=columns)
 
     def people(self, schema: Schema) -> Schema:
-        """Whose rows they are: people or the rows themselves."""
-
         def ids(text: str) -> tuple[str, ...]:
             names = () if text == "none" else text.split(",")
             return tuple(column_name(one.strip(), dict.fromkeys(schema.columns, "other")) for one in names if one)

@@ -63,7 +63,6 @@ def levels(places: Sequence[Any], values: Sequence[Any], ends: Any = None, ax: A
 
 
 def _points(place: Any, values: Sequence[Any], ends: Any, ax: Any, style: dict[str, Any]) -> None:
-    """Values at heights, with intervals where both ends are finite."""
     look = {"marker": "o", "color": PRIVATE} | style
     if ends is not None:
         low, high = (np.array([np.nan if end is None else float(end) for end in side]) for side in ends)

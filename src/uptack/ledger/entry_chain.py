@@ -205,7 +205,6 @@ class ChainSums:
         return ""
 
     def _balance(self, row: Row) -> Balance:
-        """The balance after the row."""
         if self.budget is None:
             if row["kind"] != "budget":
                 raise ValueError("the first entry is not a budget")

@@ -347,7 +347,6 @@ class Ledger(Tabular):
 
 
 def _new_budget(epsilon: Rational | None, delta: Rational | None, adjacency: Adjacency | None) -> Privacy | None:
-    """The budget of a new ledger; None to open an existing one."""
     if epsilon is None:
         if delta is not None or adjacency is not None:
             raise InvalidArgument("epsilon", "given if delta or adjacency is", "None", "A budget has all three.")

@@ -210,7 +210,6 @@ class FreeWork:
         return await asyncio.wrap_future(running)
 
     def close(self) -> None:
-        """Drop what has not been started."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -222,7 +221,6 @@ class Reading:
         self.close = self._long.close
 
     async def __call__(self, caller: Caller, record: Record, work: Callable[..., T], *given: Any) -> T:
-        """What `work` returns."""
         if len(record.answer) > LONG:
             return await self._long(caller, work, *given)
         return await run_in_threadpool(work, *given)

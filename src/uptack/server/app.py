@@ -62,7 +62,6 @@ class Rim:
         self._app, self._largest, self._seen = app, largest, seen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -122,7 +122,6 @@ class ServerConfig:
 
     @property
     def url(self) -> str:
-        """The address of the server."""
         host = "localhost" if self.host in ("127.0.0.1", "0.0.0.0", "::") else self.host
         return f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 

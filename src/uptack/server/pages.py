@@ -413,7 +413,6 @@ def add_pages(
     # ------------------------------------------------------------------------------------------------- for the curator
 
     def budgets(name: str) -> list[dict[str, Any]]:
-        """What each analyst may spend, has spent, and has left."""
         book = service.datasets[name].ledger
         allowed = {one.analyst: one.cost for one in book.entries(kind="allowance")}
         return [

@@ -213,7 +213,6 @@ class ReleaseStore:
             return connection.execute(change.values(state=after, **changes)).rowcount == 1
 
     def release(self, id: str) -> Record | None:
-        """A record. One that is running when it is due is withheld."""
         return next(iter(self._releases(releases.c.id == id)), None)
 
     def list_releases(
@@ -289,7 +288,6 @@ class ReleaseStore:
     # ------------------------------------------------------------------------------------------------------- settings
 
     def setting(self, name: str, default: str = "") -> str:
-        """The value of a setting."""
         with self._store.reading() as connection:
             found = connection.scalar(select(settings.c.value).where(settings.c.name == name))
         return default if found is None else str(found)
@@ -303,7 +301,6 @@ class ReleaseStore:
         return self.setting(name)
 
     def set(self, name: str, value: str) -> None:
-        """Change a setting."""
         with self._store.creating() as connection:  # one at a time
             changed = connection.execute(update(settings).where(settings.c.name == name).values(value=value))
             if changed.rowcount == 0:

@@ -109,13 +109,11 @@ class Dataset:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger that pays for every release."""
         assert self.reader.ledger is not None
         return self.reader.ledger
 
     @property
     def rows(self) -> int | None:
-        """The number of rows or people, if it is public."""
         return self.public.size if self.reader.adjacency.size_is_public else None
 
     def session_of(self, analyst: str) -> Session:
@@ -123,6 +121,10 @@ class Dataset:
         made = self.session
         made.analyst, made._spending = analyst or None, Spending(made.adjacency)
         return made
+
+    def facts(self) -> UnreadTable:
+        """What is public of the table now."""
+        return UnreadTable.of(self.reader.source)
 
 
 def open_dataset(config: DatasetConfig, store: ReleaseStore) -> Dataset:
@@ -180,7 +182,6 @@ class Caller:
         return f"{self.role} {self.name}"
 
     def sees(self, dataset: str) -> bool:
-        """Whether a data set is open to this caller."""
         return "*" in self.datasets or dataset in self.datasets
 
     def covers(self, datasets: Sequence[str]) -> bool:
@@ -330,7 +331,6 @@ class Service:
         return found
 
     def answer(self, caller: Caller, id: str) -> Any:
-        """The answer of a release."""
         record = self.release(caller, id)
         if record.state != "answered":
             raise Refused(409, f"this release has no answer: it is {record.state}")
@@ -353,11 +353,9 @@ class Service:
     # ------------------------------------------------------------------------------------------------ for the curator
 
     def paused(self, name: str) -> bool:
-        """Whether a data set answers nothing for now."""
         return self.store.setting(f"paused {name}") == "yes"
 
     def pause(self, name: str, paused: bool) -> None:
-        """Pause or resume a data set."""
         self.store.set(f"paused {name}", "yes" if paused else "no")
 
     def tokens(self, caller: Caller) -> list[Token]:
@@ -461,7 +459,7 @@ class Service:
             state = "withheld"
         if len(self._running) == 1 and job.held.reader.source.is_current:
             with contextlib.suppress(UptackError):
-                facts = UnreadTable.of(job.held.reader.source)
+                facts = job.held.facts()
         end = job.slots.end(time.time() - record.made)
         self.missed[record.dataset] += self.config.slots and end > job.slots.first
         time.sleep(max(0.0, record.made + end - time.time()))

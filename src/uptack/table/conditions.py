@@ -305,7 +305,6 @@ class _Parser:
         raise UnreadableCondition(wanted, got, fix)
 
     def condition(self) -> Iterator[tuple[str, tuple[str, Any]]]:
-        """One condition, or two if a column is between two values."""
         if not self.at_column():
             value, sign = self.value(), self.order()
             column = self.column()

@@ -94,11 +94,9 @@ class OwnedRows:
     of_people: ClassVar[bool] = True
 
     def with_unit(self, unit: PrivacyUnit) -> OwnedRows:
-        """The same with units that rows share in another way."""
         return OwnedRows(self.data, self.whose, unit)
 
     def sharing(self, share: str, at_most: int | None = None) -> OwnedRows:
-        """The same of people whose rows share their units so."""
         return self.with_unit(PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     def of(self, data: Any) -> OwnedRows:
@@ -145,19 +143,15 @@ class GroupedData:
     of_people: bool
 
     def among(self, groups: Sequence[Hashable]) -> GroupedData:
-        """Only these groups."""
         return replace(self, groups=self.groups.among(groups))
 
     def within(self, at_most: int) -> GroupedData:
-        """Each person in up to so many groups."""
         return replace(self, groups=self.groups.within(at_most))
 
     def rows(self, group: Hashable) -> tuple[Any, ...]:
-        """The arguments of a group."""
         return self._of(self.groups.part(group))
 
     def nothing(self) -> tuple[Any, ...]:
-        """The arguments of a group without rows."""
         return self._of(self.groups.nothing())
 
     def per_person(self, how: str, order: str | None = None) -> GroupedData:
@@ -165,7 +159,6 @@ class GroupedData:
         return replace(self, arguments=tuple(one and one.per_person(how, order) for one in self.arguments))
 
     def sharing(self, share: str, at_most: int | None = None) -> GroupedData:
-        """The same of people whose rows share their units so."""
         return replace(self, arguments=tuple(one and one.sharing(share, at_most) for one in self.arguments))
 
     def _of(self, part: Table) -> tuple[Any, ...]:
@@ -187,7 +180,6 @@ class EnteredData:
     by: Names
 
     def grouped(self, arguments: tuple[Any, ...]) -> GroupedData:
-        """Data arguments in the groups of the table."""
         return GroupedData(self.table.groups(self.by), arguments, self.table.unit.people)
 
 
@@ -249,7 +241,6 @@ class Reads:
         return dict(given)
 
     def read(self, table: Table, names: Names, given: Given) -> tuple[Any, ...]:
-        """The data arguments."""
         columns = [table.column(name) for name in names]
         if self.shape == "flags":
             return (columns[0] if columns else table,)
@@ -330,7 +321,6 @@ class OwnedData:
     people: tuple[str, ...] = ()
 
     def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> EnteredData:
-        """The arguments, with owners."""
         whose = owners(person)
         unit = PrivacyUnit(whose.names, "people")
         made = {name: OwnedRows(x, whose, unit) if name in self.names else x for name, x in data.items()}

@@ -46,21 +46,17 @@ class UnreadTable(Table):
         return UnreadTable(table.kinds, table.forms, table.unit, table.size, table.categorical)
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> UnreadRows:
-        """Rows of which only the public size is known."""
         return UnreadRows(columns[0].unit, len(columns), self.size, self.size)
 
     def finite(self, column: Column) -> bool:
-        """Taken for granted."""
         return True
 
     def design(self, design: RowDesign) -> tuple[Columns, Column]:
-        """As many columns of numbers."""
         table = UnreadTable(dict.fromkeys(design.names, "number"), {}, self.unit, self.size)
         *x, y = (table.column(name) for name in design.names)
         return Columns(x), y
 
     def groups(self, by: Sequence[str]) -> UnreadGroups:
-        """Groups of which nothing is known."""
         return UnreadGroups(self, tuple(by))
 
     def where(self, conditions: Sequence[Condition]) -> UnreadTable:

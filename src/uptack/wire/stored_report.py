@@ -31,19 +31,15 @@ class StoredReport(Tabular):
         return self.privacy
 
     def to_html(self) -> str:
-        """One self-contained page."""
         return self.page
 
     def to_markdown(self) -> str:
-        """The same as Markdown."""
         return self.markdown
 
     def to_json(self) -> str:
-        """The same as JSON."""
         return self.content
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         made: dict[str, Any] = json.loads(self.content)
         return made
 
@@ -56,11 +52,9 @@ class StoredReport(Tabular):
         return Path(path)
 
     def records(self) -> list[Line]:
-        """One line per number."""
         return list(self.lines)
 
     def table(self) -> FigureTable:
-        """The figures for people."""
         return FigureTable.of(self.records(), "Private report", [f"spent: {self.privacy}"], private=self.private)
 
     def __repr__(self) -> str:

@@ -206,7 +206,6 @@ def _numbered_columns(lines: list[str], options: FileOptions) -> dict[str, str]:
 
 
 def _lines(path: str, encoding: str) -> list[str]:
-    """The first lines of a file, all of them whole."""
     with recoding.open_text(local_files(path, "csv")[0], encoding) as file:
         start = bytes(file.read(SAMPLE))
     lines = start.decode("utf-8-sig", "ignore").splitlines(keepends=True)
@@ -274,7 +273,6 @@ class _ColumnInspector:
     words: Counter[str] = field(default_factory=Counter)
 
     def see(self, texts: Any) -> None:
-        """Some more cells."""
         import pyarrow.compute as pc
 
         some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)

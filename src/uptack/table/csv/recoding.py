@@ -90,7 +90,6 @@ class _Utf8Stream:
         return made[:end]
 
     def close(self) -> None:
-        """Closes the file."""
         self._stream.close()
         self.closed = True
 

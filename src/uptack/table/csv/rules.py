@@ -294,7 +294,6 @@ def cell_batches(
 
 
 def _empty(path: str, layout: Layout) -> bool:
-    """Whether nothing follows the header."""
     with recoding.open_text(path, layout.encoding) as file:
         start = bytes(file.read(HEAD))
         more = len(start) == HEAD or bool(file.read(1))

@@ -361,7 +361,6 @@ class Connection:
             return Plain(self, name, types) if KINDS.keys() >= set(types.values()) else self.ibis().table(name)
 
     def compile(self, statement: Statement) -> str:
-        """The text of a statement."""
         return statement.text
 
 
@@ -386,11 +385,9 @@ class Plain:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns."""
         return list(self.kinds)
 
     def get_name(self) -> str:
-        """The name of the table."""
         return self.name
 
     @cached_property
@@ -400,7 +397,6 @@ class Plain:
             return self.con.ibis().table(self.name)
 
     def count(self) -> Statement:
-        """How many rows there are."""
         return self._select("COUNT(*) AS rows")
 
     def beside(self, numbers: Sequence[str], others: Sequence[str]) -> Statement:

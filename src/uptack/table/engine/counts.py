@@ -69,7 +69,6 @@ def _units_by_key(left: EngineTable, keys: Mapping[str, Any]) -> Any:
 
 
 def _units(line: Mapping[str, Any]) -> int:
-    """The units of a line of `_units_by_key`."""
     return int(line["rows"]) if "rows" in line else unit_total(line)
 
 
@@ -164,11 +163,9 @@ class FieldLayout:
     weighted: bool
 
     def apply(self, f: FieldSums, batch: Any) -> list[Any]:
-        """f of a batch."""
         return f(self._fields(batch), connection.integers(batch.column(len(self.kinds))) if self.weighted else None)
 
     def nothing(self, f: FieldSums) -> list[Any]:
-        """f of no rows."""
         fields = [no_rows(self.kinds[i], self.forms[i]) for i in self.order]
         return f(fields, np.empty(0, np.int64) if self.weighted else None)
 
@@ -219,7 +216,6 @@ def _numbers_first(left: EngineTable, columns: Sequence[Column]) -> tuple[list[s
 
 
 def _beside(left: EngineTable, numbers: Sequence[str], others: Sequence[str]) -> Any:
-    """Columns as floats, the keys of others, and ids, side by side."""
     if left.plain is not None and not left.ids:
         return left.plain.beside(numbers, others)
     values = {f"v{i}": as_floats(left.table[name]) for i, name in enumerate(numbers)}
@@ -334,7 +330,6 @@ class EngineGroups(GroupedTable):
         return reduce(operator.and_, [table.has(name, one) for name, one in zip(self.by, values, strict=True)])
 
     def _members(self) -> EngineTable:
-        """The rows that are in a group: of people those in their own."""
         left = self._matching_rows()
         if not left.ids:
             return left

@@ -77,7 +77,6 @@ class BatchLayout:
         return there
 
     def complete(self, batch: Any) -> Floats:
-        """The complete rows."""
         lines = self.read(batch)
         there = self.there(lines)
         return lines if there.all() else np.ascontiguousarray(lines[:, there])
@@ -112,12 +111,10 @@ class EngineRows:
 
     @cached_property
     def ids(self) -> list[str]:
-        """The names of the ids."""
         return list(self.table.ids)
 
     @property
     def names(self) -> list[str]:
-        """The names of the values."""
         return [f"v{i}" for i in range(self.width)]
 
     @property
@@ -136,12 +133,10 @@ class EngineRows:
 
     @cached_property
     def complete(self) -> Any:
-        """The rows that are not left out."""
         return self.all if self.drops is None else self.all.filter(self._there)
 
     @cached_property
     def _there(self) -> Any:
-        """The condition that a row is complete."""
         tests = [~missing(self.all[name]) for name in self.names]
         if self.drops == "infinite":
             tests += [~infinite(self.all[f"v{i}"]) for i in range(self.width) if i not in self.clipped]
@@ -154,7 +149,6 @@ class EngineRows:
 
     @cached_property
     def _count(self) -> int:
-        """How many rows there are before any is left out."""
         return self.table.count()
 
     @cached_property
@@ -245,7 +239,6 @@ class EngineRows:
     # ------------------------------------------------------------------------------------------------- pairs and blocks
 
     def pick(self, places: Integers, key: Keys, of: Of) -> tuple[Integers, Floats]:
-        """One row of each unit in these places, by one scan."""
         turn = np.argsort(places, kind="stable")
         if not self.ids:
             lines = self._rows_in_places(places[turn], of)
@@ -301,7 +294,6 @@ class EngineRows:
         return theirs.select(*self.ids, place=connection.ibis().row_number().over(order_by=self.ids))
 
     def _rows_with_places(self, of: Of) -> Any:
-        """Complete rows with the places of people."""
         return self.complete.join(self.places(of), self.ids).select(*self.names, "place")
 
     def deal(self, slots: Integers, size: int, parts: int, of: Of) -> Iterator[Located]:
@@ -365,7 +357,6 @@ class Codes:
         self._kind, self._parts, self._places = kind, [np.empty(0, np.int64)], dict[Hashable, int]()
 
     def read(self, values: Any) -> None:
-        """The values of a record batch."""
         encoded = values.dictionary_encode("encode")
         plain = (canonical(key_value(one, self._kind)) for one in encoded.dictionary.to_pylist())
         ours = np.array([self._places.setdefault(one, len(self._places)) for one in plain], np.int64)
@@ -553,7 +544,6 @@ class QueryScans:
         return connection.fold_batches(self.weigh(rows).select(v, "w").order_by(v), add)
 
     def _inside(self, asked: Mapping[int, Sequence[Gap]]) -> Any:
-        """The rows that lie in a gap of one of the columns."""
         tests = [gap.test(self.rows[f"v{column}"], float_literal) for column, gaps in asked.items() for gap in gaps]
         everywhere = any(test is None for test in tests)
         return self.rows if everywhere else self.rows.filter(functools.reduce(operator.or_, tests))
@@ -586,12 +576,10 @@ class QueryScans:
 
 
 def _random_rows(rows: Any, part: float) -> Any:
-    """A part of the rows, each drawn by itself."""
     return rows.filter(connection.ibis().random() < part)
 
 
 def _exact_total(batch: Any) -> list[int]:
-    """The exact sum of a batch."""
     return [exact_sum(connection.floats(batch.column(0)))]
 
 
@@ -639,7 +627,6 @@ def _complete_people(rows: EngineRows) -> Integers | None:
 
 
 def _row_counts(rows: EngineRows) -> Floats:
-    """How many complete rows each person has."""
     return connection.read_floats(rows.people.order_by(rows.ids).select(m=rows.people.m.cast("float64")))
 
 

@@ -82,7 +82,6 @@ class EngineTable(Table):
 
     @staticmethod
     def of(opened: Any, durations: frozenset[str] = frozenset()) -> EngineTable:
-        """A table that was opened."""
         return EngineTable(opened, durations=durations, unreadable=connection.unreadable(opened), outer=opened)
 
     def by_person(self, ids: Sequence[str]) -> EngineTable:
@@ -123,7 +122,6 @@ class EngineTable(Table):
 
     @property
     def table(self) -> Any:
-        """The table as ibis has it."""
         return self.opened.table if isinstance(self.opened, Plain) else self.opened
 
     @cached_property
@@ -160,7 +158,6 @@ class EngineTable(Table):
 
     @property
     def id_kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the ids."""
         return tuple(self._kinds[name] for name in self.id_columns)
 
     @property
@@ -179,7 +176,6 @@ class EngineTable(Table):
         return _row_count(self._con, self.opened)
 
     def people(self) -> int:
-        """How many people there are: secret of a part."""
         everybody = self.everybody()
         counted = everybody.aggregate(people=everybody.count())
         (line,) = snapshots.once(self._con, counted.op(), lambda: connection.result_rows(counted))
@@ -205,11 +201,9 @@ class EngineTable(Table):
         return snapshots.state(self._con).unchanged()
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """All that is read inside sees one state of the table: see `uptack.table.snapshots.snapshot`."""
         return snapshots.snapshot(self._con, lambda: _row_count(self._con, self.outer), lambda: _count(self.outer))
 
     def one_state(self) -> AbstractContextManager[object]:
-        """All snapshots inside see one state of the table: see `uptack.table.snapshots.one_state`."""
         return snapshots.one_state(self._con)
 
     # ------------------------------------------------------------------------------------------------- expressions
@@ -247,7 +241,6 @@ class EngineTable(Table):
 
     @cached_property
     def _meets_all(self) -> Any:
-        """The condition that a row meets all conditions."""
         return rows_meeting(self._operand, self.conditions)
 
     def _operand(self, one: Condition) -> Any:
@@ -266,7 +259,6 @@ class EngineTable(Table):
         return self._hide(found)
 
     def _hide(self, values: Any) -> Any:
-        """Null in rows that do not meet the conditions."""
         ibis = connection.ibis()
         return ibis.ifelse(self._meets_all, values, ibis.null().cast(values.type())) if self.conditions else values
 
@@ -361,7 +353,6 @@ class EngineTable(Table):
             return cached
 
     def finite(self, column: Column) -> bool:
-        """Whether no row is missing, NaN or infinite: one scan per column, once for each state of the table."""
         cached = None if self.ids else self._cached([column])
         if cached is not None:
             return cached.columns([column])[0].finite()
@@ -477,14 +468,12 @@ class CachedColumns:
         self._rows = dict[str, MemoryRows]()
 
     def columns(self, columns: Sequence[Column]) -> list[Column]:
-        """The same views of the columns in memory."""
         return [
             Column(self.table, Name(f"v{i}"), "number", missing=column.missing, steps=column.steps)
             for i, column in enumerate(columns)
         ]
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None) -> MemoryRows:
-        """What a question is about."""
         first, *others = self.columns(columns)
         if infinite is not None or first.steps or others:
             return self.table.rows([first, *others], infinite)

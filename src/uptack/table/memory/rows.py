@@ -55,7 +55,6 @@ class MemoryRows:
 
     @cached_property
     def weights(self) -> Weights:
-        """The units of each row."""
         return row_weights(self.unit, self.codes, self.size)
 
     @property
@@ -228,7 +227,6 @@ class Selection:
         self._done = merge_windows([*self._done, *windows])
 
     def _is_in_place(self, place: int) -> bool:
-        """Whether a place is a cut, or among numbers that are in order."""
         return place in self._cuts or any(a <= place < b for a, b in self._done)
 
     def _cut(self, places: Sequence[int]) -> None:
@@ -283,7 +281,6 @@ class ArrayScans:
 
     @property
     def fetched(self) -> int:
-        """So many rows are sorted after a first sample."""
         return max(self.small, self.values.size // 8)
 
     def sample(self, asked: Mapping[int, tuple[Sequence[Gap], float]]) -> Mapping[int, WeightedRows]:

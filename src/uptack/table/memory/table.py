@@ -153,7 +153,6 @@ class MemoryTable(Table):
 
     @cached_property
     def present(self) -> Integers:
-        """The rows that meet the conditions."""
         return np.arange(self._rows) if self.row_mask is None else np.flatnonzero(self.row_mask)
 
     def part(self, rows: Integers) -> MemoryTable:
@@ -336,7 +335,6 @@ def rows_meeting(fields: Mapping[str, Field], conditions: Sequence[Condition]) -
 
 
 def _meets(one: Condition, field: Field) -> Mask:
-    """The rows of a column that meet a condition."""
     if one.kind not in ("integer", "number", "boolean"):
         labels, codes = field.codes()
         return np.fromiter((one.holds_for(canonical(value)) for value in labels), bool, len(labels))[codes]

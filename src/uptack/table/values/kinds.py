@@ -188,7 +188,6 @@ def _array(value: Any, depth: int) -> Hashable:
 
 
 def _scalar(value: Any, depth: int) -> Hashable:
-    """A scalar of NumPy."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return None if np.isnat(value) else _moment(value)
     if isinstance(value, np.floating):

@@ -449,14 +449,8 @@ class Service:
         if self.paused(record.dataset):  # since it was admitted
             self.store.move(record.id, "running", "refused")
             return
-        state: State = "answered"
-        text, facts = "", None
-        try:  # whatever goes wrong after the dry run is withheld: it may depend on the rows
-            text = answers.dumps(storable(job.run()))
-        except BudgetExceeded:  # somebody else was faster, and nothing was debited
-            state = "refused"
-        except Exception:
-            state = "withheld"
+        state, text = self._make(job)
+        facts = None
         if len(self._running) == 1 and job.held.reader.source.is_current:
             with contextlib.suppress(UptackError):
                 facts = job.held.facts()
@@ -466,6 +460,15 @@ class Service:
         job.held.public = facts or job.held.public
         if end <= job.slots.last:
             self.store.move(record.id, "running", state, answer=text)
+
+    def _make(self, job: ReleaseJob) -> tuple[State, str]:
+        """Debit and compute. Whatever goes wrong after the dry run is withheld: it may depend on the rows."""
+        try:
+            return "answered", answers.dumps(storable(job.run()))
+        except BudgetExceeded:  # somebody else was faster, and nothing was debited
+            return "refused", ""
+        except Exception:
+            return "withheld", ""
 
     def _read(self, session: Session, statistic: str, body: object) -> tuple[Session, Request]:
         declaration = self.statistics().get(statistic)

@@ -199,8 +199,12 @@ def _scalar(value: Any, depth: int) -> Hashable:
     return _canonical(value.item(), depth)
 
 
-NANOSECONDS = {"W": 7 * 86400 * 10**9, "D": 86400 * 10**9, "h": 3600 * 10**9, "m": 60 * 10**9, "s": 10**9}
-NANOSECONDS |= {"ms": 10**6, "us": 10**3, "ns": 1}
+PER_UNIT: dict[str, tuple[int, int]] = {
+    **{"W": (7 * 86400 * 10**6, 1), "D": (86400 * 10**6, 1), "h": (3600 * 10**6, 1), "m": (60 * 10**6, 1)},
+    **{"s": (10**6, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 10**3)},
+    **{"ps": (1, 10**6), "fs": (1, 10**9), "as": (1, 10**12)},
+}
+"""Microseconds per unit of NumPy, as a quotient."""
 
 
 def _moment(value: Any) -> Hashable:
@@ -209,14 +213,12 @@ def _moment(value: Any) -> Hashable:
     if isinstance(value, np.datetime64) and unit in ("Y", "M", "W", "D"):
         day = value.item()
         return day if isinstance(day, date) else str(value)
-    ticks = int(value.astype(np.int64)) * step
-    finer = {"ps": 10**3, "fs": 10**6, "as": 10**9}.get(unit, 1)
+    if unit not in PER_UNIT:
+        return str(value)
+    up, down = PER_UNIT[unit]
     try:
-        span = timedelta(microseconds=ticks * NANOSECONDS.get(unit, 1) // finer // 1000)
-        known = unit in NANOSECONDS or finer > 1
-        if isinstance(value, np.timedelta64):
-            return span if known else str(value)
-        return datetime(1970, 1, 1) + span
+        span = timedelta(microseconds=int(value.astype(np.int64)) * step * up // down)
+        return span if isinstance(value, np.timedelta64) else datetime(1970, 1, 1) + span
     except OverflowError:
         return str(value)
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
-from uptack.table.values.kinds import Kind, canonical
+from uptack.table.values.kinds import PER_UNIT, Kind, canonical
 
 Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -126,11 +126,6 @@ TYPES = ("integer", "number", "boolean", "text", *FORMS)
 # ------------------------------------------------------------------------------------------------------ rows as ticks
 
 NAT = np.iinfo(np.int64).min
-_PER_UNIT: dict[str, tuple[int, int]] = {
-    **{"W": (7 * DAY, 1), "D": (DAY, 1), "h": (3600 * SECOND, 1), "m": (60 * SECOND, 1), "s": (SECOND, 1)},
-    **{"ms": (1000, 1), "us": (1, 1), "ns": (1, 10**3), "ps": (1, 10**6), "fs": (1, 10**9), "as": (1, 10**12)},
-}
-"""Ticks per unit of NumPy, as a quotient."""
 
 
 def has_fixed_unit(dtype: Any) -> bool:
@@ -140,7 +135,7 @@ def has_fixed_unit(dtype: Any) -> bool:
     [True, True, False, False]
     """
     unit = np.datetime_data(dtype)[0]
-    return unit in _PER_UNIT or (dtype.kind == "M" and unit in ("Y", "M"))
+    return unit in PER_UNIT or (dtype.kind == "M" and unit in ("Y", "M"))
 
 
 def form_of(dtype: Any) -> Form:
@@ -167,7 +162,7 @@ def ticks_of(values: NDArray[Any]) -> tuple[Ticks, Mask]:
         months = np.clip(raw, -30_000 // step, 120_000 // step) * step * (12 if unit == "Y" else 1)
         months = np.clip(months, -1970 * 12, 8031 * 12)  # a year more on both sides
         raw, unit, step = months.astype("M8[M]").astype("M8[D]").astype(np.int64), "D", 1
-    up, down = _PER_UNIT[unit]
+    up, down = PER_UNIT[unit]
     if down > 1:
         whole = np.clip(raw, -(LONGEST // step), LONGEST // step) * step // down
         return np.clip(whole, least, most), gone

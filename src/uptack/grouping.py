@@ -246,24 +246,24 @@ def per_group(
     data = as_groups(x, by)
     public = None if groups is None else groups_of(groups, data.groups.value_kinds)
     plan = _plan(epsilon, delta, public, share, groups_per_person, relation, own_delta)
-    _run(f, data.nothing(), plan.each(plan.stated or plan.limit.limits[-1]), options, bits)  # type: ignore[union-attr]
-    g = 1
+    _run(f, data.of(data.groups.nothing()), plan.each(plan.stated or plan.limit.limits[-1]), options, bits)  # type: ignore[union-attr]
+    g, counted = 1, data.groups
     if relation.person:
-        data = data if plan.public is None else data.among(plan.public)
+        counted = counted if plan.public is None else counted.among(plan.public)
         if plan.limit is not None:
             account = Account.open("groups of a person", plan.limit.epsilon, adjacency=relation, entropy=bits)
-        g = plan.stated or plan.limit.choose(data.groups.per_person, account)  # type: ignore[union-attr]
-        data = data.within(g)
+        g = plan.stated or plan.limit.choose(counted.per_person, account)  # type: ignore[union-attr]
+        counted = counted.within(g)
     each, screen, sizes = plan.each(g), None if plan.listing is None else plan.screen(g), None
     if plan.listing is not None and screen is not None:
         promised = plan.listing.exact_epsilon, plan.listing.exact_delta
         account = Account.open("histogram", *promised, adjacency=plan.adjacency, entropy=bits)
-        sizes = release_screened(screen, data.groups.sizes(), account)
+        sizes = release_screened(screen, counted.sizes(), account)
     by_value = [(group if isinstance(group, tuple) else (group,), group) for group in (sizes.value if sizes else ())]
     chosen = plan.public or [group for _, group in sorted(by_value, key=lambda pair: [*map(in_order, pair[0])])]
     times = float(read(epsilon) / each.exact_epsilon)
     replies = {
-        group: _for_all_groups(_run(f, data.rows(group), each, options, bits), relation, times)
+        group: _for_all_groups(_run(f, data.of(counted.part(group)), each, options, bits), relation, times)
         for group in track(chosen, "groups")
     }
     tree = _loss(plan.limit, sizes, replies.values(), g)

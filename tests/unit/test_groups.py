@@ -269,8 +269,9 @@ def test_columns_of_all_kinds(kind):
 
 def test_rows_may_be_of_several_columns():
     table = np.arange(12).reshape(6, 2)
-    assert as_groups(table, list("abaaba")).rows("b")[0].tolist() == [[2, 3], [8, 9]]
-    assert as_groups(table, list("abaaba")).nothing()[0].shape == (0, 2)
+    data = as_groups(table, list("abaaba"))
+    assert data.of(data.groups.part("b"))[0].tolist() == [[2, 3], [8, 9]]
+    assert data.of(data.groups.nothing())[0].shape == (0, 2)
 
 
 @settings(max_examples=100, deadline=None)

@@ -30,7 +30,6 @@ from uptack.release import NoReply, Release
 from uptack.session import Request, Session
 from uptack.session import open as open_session
 from uptack.session.requests import Made
-from uptack.table.csv.inspector import near_misses
 from uptack.table.csv.rules import GUESS, UNNAMED
 from uptack.table.engine import files
 from uptack.wire.text_values import READERS, condition
@@ -256,7 +255,7 @@ def _say_inferred(session: Session, data: str | Path, own: dict[str, Any]) -> No
     if not kinds:
         return
     texts = [name for name, kind in kinds.items() if kind == "text"]
-    hints = near_misses(data, files.FileOptions(types=GUESS, **dialect_options(own)), texts)
+    hints = files.near_misses(data, files.FileOptions(types=GUESS, **dialect_options(own)), texts)
     ways = " ".join(f"--type {shell_word(f'{name}={kind}')}" for name, kind in kinds.items())
     listed = f"pass them with each command: {ways}" if len(kinds) <= LISTED else "see them with `uptack describe TABLE`"
     say(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -261,7 +261,7 @@ def margins(
         whole = histogram(rows, keys=space.size, epsilon=eps, total=fixed, **options).value
         occupied, weights = np.arange(space.size), whole.counts
     else:
-        keys = cells if people is None else people.of(cells)
+        keys = cells if people is None else replace(people, data=cells)
         table = sparse_histogram(keys, space.size, eps, rule="adaptive", **options).value
         rows_kept = float(table.counts.sum())
         occupied, weights = table.cells, table.counts * (1.0 if goal is None or not rows_kept else goal / rows_kept)

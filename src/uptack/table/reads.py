@@ -8,7 +8,7 @@ memory, by their declared types alone (`as_column`, `as_columns`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -93,15 +93,8 @@ class OwnedRows:
 
     of_people: ClassVar[bool] = True
 
-    def with_unit(self, unit: PrivacyUnit) -> OwnedRows:
-        return OwnedRows(self.data, self.whose, unit)
-
     def sharing(self, share: str, at_most: int | None = None) -> OwnedRows:
-        return self.with_unit(PrivacyUnit.of_people(self.unit.ids, share, at_most))
-
-    def of(self, data: Any) -> OwnedRows:
-        """Other data of the same rows."""
-        return OwnedRows(data, self.whose, self.unit)
+        return replace(self, unit=PrivacyUnit.of_people(self.unit.ids, share, at_most))
 
     def column(self, values: Any) -> Column:
         """A column that was made of the data, row by row."""
@@ -142,18 +135,6 @@ class GroupedData:
     arguments: tuple[Any, ...]
     of_people: bool
 
-    def among(self, groups: Sequence[Hashable]) -> GroupedData:
-        return replace(self, groups=self.groups.among(groups))
-
-    def within(self, at_most: int) -> GroupedData:
-        return replace(self, groups=self.groups.within(at_most))
-
-    def rows(self, group: Hashable) -> tuple[Any, ...]:
-        return self._of(self.groups.part(group))
-
-    def nothing(self) -> tuple[Any, ...]:
-        return self._of(self.groups.nothing())
-
     def per_person(self, how: str, order: str | None = None) -> GroupedData:
         """One number per person, from her rows in her group."""
         return replace(self, arguments=tuple(one and one.per_person(how, order) for one in self.arguments))
@@ -161,7 +142,7 @@ class GroupedData:
     def sharing(self, share: str, at_most: int | None = None) -> GroupedData:
         return replace(self, arguments=tuple(one and one.sharing(share, at_most) for one in self.arguments))
 
-    def _of(self, part: Table) -> tuple[Any, ...]:
+    def of(self, part: Table) -> tuple[Any, ...]:
         """The data arguments of a part of the table; units are shared as each argument says."""
         made: list[Any] = []
         for one in self.arguments:

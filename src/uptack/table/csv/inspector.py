@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -19,12 +18,11 @@ from typing import Any
 import numpy as np
 
 from uptack.errors import InvalidArgument
-from uptack.labels import label, shell_word
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import FORMATS, unambiguous
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
-from uptack.table.engine.files import FileOptions, local_files, text_layout
+from uptack.table.engine.files import NEAR, FileOptions, ambiguous, hint, local_files, text_layout
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import without_engine_errors
 
@@ -51,8 +49,6 @@ NONE = "none"
 """Not proposed as a missing value. Among texts it may be a category; among numbers it is missing anyway."""
 FINEST = 4
 """Decimal places up to which they are taken for a step of measurement."""
-NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
-"""A hint is given if half of the filled cells are numbers, and one word is 1% of them."""
 
 
 @dataclass(frozen=True)
@@ -254,51 +250,6 @@ def _form(paths: Sequence[str], layout: rules.Layout, options: FileOptions) -> N
                 fit[number, place] += pc.sum(pc.and_(some, cells.fits(bare, "number", form))).as_py() or 0
     good = (fit >= float(MOST) * held) & (fit > 0)
     return max(zip(forms, good.sum(axis=1), (fit * good).sum(axis=1), strict=True), key=lambda one: one[1:])[0]
-
-
-def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
-    """Hints about columns of texts, from the first rows of a file: numbers but for a word that may mean a missing
-    value, and dates of which either the day or the month may come first."""
-
-    def first_hint(name: str, texts: Any, forms: Sequence[Numbers]) -> str:
-        for form in forms:
-            column = _ColumnInspector(name, form)
-            column.see(texts)
-            if advice := column.hint("text"):
-                return advice
-        return ""
-
-    def look() -> list[str]:
-        paths, layout = text_layout(path, options)
-        both = zip(layout.names, next(rules.text_batches(paths[:1], layout)), strict=True)
-        forms = layout.numbers, *cells.WRITTEN.values()
-        return [advice for name, texts in both if name in columns and (advice := first_hint(name, texts, forms))]
-
-    return without_engine_errors(look) if columns else []
-
-
-def ambiguous(name: str, kinds: Collection[str]) -> str:
-    """The advice to declare which of two formats dates or numbers have, if the rows fit both; else ""."""
-    pair = next((pair for pair in rules.AMBIGUOUS if set(pair) <= set(kinds)), None)
-    if pair is None:
-        return ""
-    first, second = (f"--type {shell_word(f'{name}={one}')}" for one in pair)
-    if pair in rules.DATES:
-        ways, what = f"{first} if the day comes first, {second} if the month does", "dates"
-    else:
-        ways, what = f"{first} if a comma separates thousands, {second} if it is the decimal sign", "numbers"
-    return f"{label(name)} may hold {what}. Declare how they are written: {ways}."
-
-
-def hint(name: str, word: str, often: int, filled: int) -> str:
-    """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
-    if often < 2 or often < FREQUENT * filled:
-        return ""
-    option = f"na={{{name!r}: [{word!r}]}} (--na {shell_word(f'{name}={word}')})"
-    return (
-        f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
-        f"If they are missing values, add {option}."
-    )
 
 
 @dataclass

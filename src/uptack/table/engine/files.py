@@ -7,22 +7,24 @@ import difflib
 import glob
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
+from fractions import Fraction
+from functools import partial, reduce
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption, UptackError
+from uptack.labels import label, shell_word
 from uptack.table import schema as schemas
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.names import column_name
 from uptack.table.schema import Schema
-from uptack.table.snapshots import state
+from uptack.table.snapshots import state, without_engine_errors
 
 T = TypeVar("T")
 FORMATS = {
@@ -32,6 +34,8 @@ FORMATS = {
     **dict.fromkeys((".duckdb", ".ddb"), "duckdb"),
 }
 FILES = ("csv", "parquet", "arrow")
+NEAR, FREQUENT = Fraction(1, 2), Fraction(1, 100)
+"""A hint is given if half of the filled cells are numbers, and one word is 1% of them."""
 NAMED = {"parquet": "a Parquet file", "arrow": "an Arrow file (Feather version 2)"}
 STREAM = "A stream of Arrow is not a file of Arrow. Write it with pyarrow.feather.write_feather, or open its table."
 DATABASE = "Check that it is a database of DuckDB, of a version that is not newer than the installed one."
@@ -158,6 +162,59 @@ def text_layout(path: str | os.PathLike[str], options: FileOptions) -> tuple[lis
         raise InvalidArgument("data", "a CSV file on this machine", repr(name))
     paths = local_files(name, "csv")
     return paths, rules.read_layout(paths, options, options.types)
+
+
+def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Sequence[str]) -> list[str]:
+    """Hints for the curator: columns of texts that would be numbers, but for a word that may mean a missing value; and
+    columns of dates of which either the day or the month may come first.
+
+    They are from the first rows of a file, and **not private**.
+    """
+    import pyarrow.compute as pc
+
+    def look() -> list[str]:
+        paths, layout = text_layout(path, options)
+        hints = []
+        for name, texts in zip(layout.names, next(rules.text_batches(paths[:1], layout)), strict=True):
+            if name not in columns:
+                continue
+            some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
+            forms = (layout.numbers, *cells.WRITTEN.values())
+            number = reduce(pc.or_, (cells.fits(bare, "number", form) for form in forms))
+            filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
+            words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
+            often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
+            hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
+            if filled:
+                both = {kind for pair in rules.AMBIGUOUS for kind in pair}
+                hints.append(ambiguous(name, {kind for kind in both if not cells.misfits(texts, kind, layout.numbers)}))
+        return [one for one in hints if one]
+
+    return without_engine_errors(look) if columns else []
+
+
+def ambiguous(name: str, kinds: Collection[str]) -> str:
+    """The advice to declare which of two formats dates or numbers have, if the rows fit both; else ""."""
+    pair = next((pair for pair in rules.AMBIGUOUS if set(pair) <= set(kinds)), None)
+    if pair is None:
+        return ""
+    first, second = (f"--type {shell_word(f'{name}={one}')}" for one in pair)
+    if pair in rules.DATES:
+        ways, what = f"{first} if the day comes first, {second} if the month does", "dates"
+    else:
+        ways, what = f"{first} if a comma separates thousands, {second} if it is the decimal sign", "numbers"
+    return f"{label(name)} may hold {what}. Declare how they are written: {ways}."
+
+
+def hint(name: str, word: str, often: int, filled: int) -> str:
+    """The advice to declare a word a missing value, if it is frequent among the filled cells; else ""."""
+    if often < 2 or often < FREQUENT * filled:
+        return ""
+    option = f"na={{{name!r}: [{word!r}]}} (--na {shell_word(f'{name}={word}')})"
+    return (
+        f"{100 * often / filled:.2g}% of the cells of {label(name)} are {word!r}, among numbers. "
+        f"If they are missing values, add {option}."
+    )
 
 
 def has_schema(data: object) -> bool:

@@ -279,7 +279,7 @@ def test_rows_may_be_of_several_columns():
 def test_every_row_is_in_exactly_one_group(by):
     groups = as_groups(np.arange(len(by)), by)
     cells, counts = groups.groups.sizes()
-    rows = [groups.rows(cell)[0].tolist() for cell in cells]
+    rows = [groups.of(groups.groups.part(cell))[0].tolist() for cell in cells]
     assert [len(r) for r in rows] == counts.tolist()
     assert sorted(itertools.chain(*rows)) == list(range(len(by)))
 

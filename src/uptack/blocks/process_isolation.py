@@ -136,13 +136,19 @@ def _fork_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[
         dismiss(pid)
 
 
-def _spawn_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
-    """The same with a fresh interpreter."""
+def _spawn(target: Callable[..., Any], *arguments: Any) -> tuple[Any, Any]:
+    """A fresh interpreter that runs `target` on the end of a pipe, and the other end."""
     context = multiprocessing.get_context("spawn")
     reading, writing = context.Pipe(duplex=False)
-    process = context.Process(target=keep_sealed, args=(writing, _seal(jobs), workers, timeout, os.getpid()))
+    process = context.Process(target=target, args=(writing, *arguments))
     process.start()
     writing.close()
+    return process, reading
+
+
+def _spawn_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator[bytes | None]:
+    """The same with a fresh interpreter."""
+    process, reading = _spawn(keep_sealed, _seal(jobs), workers, timeout, os.getpid())
     loaded, answers = False, Answers(reading.fileno(), process.pid or 0, timeout)
     try:
         with contextlib.suppress(EOFError):
@@ -161,13 +167,9 @@ def _spawn_keeper(jobs: Sequence[Job], workers: int, timeout: float) -> Iterator
 
 def _one_by_one(jobs: Sequence[Sealed], workers: int, timeout: float) -> Iterator[bytes | None]:
     """An interpreter for every job."""
-    context = multiprocessing.get_context("spawn")
 
     def run(job: Sealed) -> bytes | None:
-        reading, writing = context.Pipe(duplex=False)
-        process = context.Process(target=answer_once, args=(writing, job))
-        process.start()
-        writing.close()
+        process, reading = _spawn(answer_once, job)
         loaded, last = False, threading.Timer(min(timeout + GRACE, threading.TIMEOUT_MAX), process.kill)
         last.daemon = True
         last.start()

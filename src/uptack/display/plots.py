@@ -42,7 +42,12 @@ def dots(names: Sequence[object], values: Sequence[Any], ends: Any = None, ax: A
     ax = axes(ax, figsize=(6, 0.8 + 0.35 * len(names)))
     place = np.arange(len(names))
     _points(place, values, ends, ax, {"linestyle": ""} | style)
-    ax.set_yticks(place, [caption(n) + ("  ⊥" if v is None else "") for n, v in zip(names, values, strict=True)])
+    return _list_names(ax, [caption(n) + ("  ⊥" if v is None else "") for n, v in zip(names, values, strict=True)])
+
+
+def _list_names(ax: Any, names: Sequence[str]) -> Any:
+    """The axes, with names one below the other."""
+    ax.set_yticks(np.arange(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
@@ -81,8 +86,4 @@ def bars(names: Sequence[object], values: Sequence[Any], ends: Any = None, ax: A
     ax.barh(place, values, **{"color": PRIVATE, "alpha": 0.6} | style)
     if ends is not None:
         ax.hlines(place, *ends, color=PLAIN, linewidth=1.5)
-    ax.set_yticks(place, [caption(name) for name in names])
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    return ax
+    return _list_names(ax, [caption(name) for name in names])

@@ -34,12 +34,12 @@ from typing import Any
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownOption
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE
+from uptack.table.engine.files import DIALECT
 from uptack.wire import answers
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """Names of data sets are parts of addresses."""
-OPENING = ("table", "person", "adjacency", "rows_per_person", "noun", "types", "delimiter", "header", "encoding",
-           "decimal", "thousands", "na", "skip_rows", "comment", "unnamed")  # fmt: skip
+OPENING = ("table", "person", "adjacency", "rows_per_person", "noun", "types", *DIALECT)
 """Options of `uptack.open` that a configuration may have."""
 ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 

@@ -237,8 +237,6 @@ class FormQuestion:
         if self.declaration is None:
             return {"where": plain(conditions), "options": plain(options)}
         columns = [name for name in typed.get("column", ()) if name]
-        if self.name == SYNTHETIC and not columns:
-            columns = [name for name in session.source.kinds if name not in session.source.unit.ids]
         return write_request(typed_request(session, self.declaration, columns, options), conditions)
 
 

@@ -352,18 +352,18 @@ class Session:
         if values and not own:
             raise InvalidArgument("columns", "names of columns", checks.describe(values[0]))
         placed = checks.positional(f"{name}, after the names of columns,", own, values, options, fix=NAME_OPTIONS)
-        if reads.shape == "design" and len(names) == 1 and options.get("formula") is None:
-            names += self.predictors(names[0])
-        if reads.shape == "columns" and reads.most is None and not names:
-            names = tuple(self.source.kinds) if "text" in reads.kinds else self.numeric
-        return Request(name, *names, **placed, **options)
+        return Request(name, *self.usual_columns(reads, names, options), **placed, **options)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *_names(in_tables)]
 
-    def predictors(self, y: str) -> tuple[str, ...]:
-        """All numeric columns but y."""
-        return tuple(name for name in self.numeric if name != y)
+    def usual_columns(self, reads: Any, names: tuple[str, ...], options: Mapping[str, Any]) -> tuple[str, ...]:
+        """The columns of a request, with those that it leaves out: all other numeric ones as predictors, or all."""
+        if reads.shape == "design" and len(names) == 1 and options.get("formula") is None:
+            return (*names, *(name for name in self.numeric if name != names[0]))
+        if reads.shape == "columns" and reads.most is None and not names:
+            return tuple(self.source.kinds) if "text" in reads.kinds else self.numeric
+        return names
 
     @property
     def numeric(self) -> tuple[str, ...]:

@@ -85,14 +85,10 @@ def typed_request(
 ) -> Request:
     """The request of typed columns and options, in which categories, groups and levels are still texts.
 
-    They become values of their columns' kinds. A regression of one column takes all other numbers as predictors, and a
-    function of several columns takes all numbers if none is named.
+    They become values of their columns' kinds.
     """
-    names, given, reads = list(columns), dict(options), declaration.reads
-    if reads.shape == "design" and len(names) == 1 and "formula" not in given:
-        names += session.predictors(names[0])
-    if reads.shape == "columns" and reads.least > 1 and not names:
-        names += session.numeric
+    given = dict(options)
+    names = session.usual_columns(declaration.reads, tuple(columns), given)
     for option in declaration.options:
         if option.name in given and option.form == "levels":
             given[option.name] = levels(session, given[option.name], "--levels")

@@ -409,7 +409,7 @@ class Plain:
         """Combinations of values, and how many rows have each."""
         keys = [f"{self._key(column)} AS c{place}" for place, column in enumerate(columns)]
         groups = ", ".join(str(place) for place in range(1, len(keys) + 1))
-        return self._select(f"{', '.join(keys)}, COUNT(*) AS rows", f" GROUP BY {groups}")
+        return self._select(f"{', '.join(keys)}, COUNT(*) AS units", f" GROUP BY {groups}")
 
     def _select(self, what: str, after: str = "") -> Statement:
         return Statement(self.con, f"SELECT {what} FROM {quote_name(self.name)}{after}")

@@ -16,12 +16,11 @@ from uptack.table import snapshots
 from uptack.table.conditions import Condition
 from uptack.table.engine import connection
 from uptack.table.engine.expressions import (
-    HALF,
+    UNITS,
     as_floats,
     key_value,
     missing,
-    unit_sums,
-    unit_total,
+    unit_sum,
     without_negative_zero,
 )
 from uptack.table.engine.rows import Codes, read_columns
@@ -49,27 +48,24 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
     if left.unit.share == "any":
         assert left.unit.at_most is not None, "how many cells of a person count is not chosen yet"
         best = favourites(left, names, left.unit.at_most)
-        grouped = best.group_by(cells).aggregate(rows=best.count())
+        grouped = best.group_by(cells).aggregate(units=best.count())
     elif left.plain is not None and not left.ids:
         grouped = left.plain.counts(names)
     else:
         grouped = _units_by_key(left, dict(zip(cells, map(left.key, names), strict=True)))
     lines = connection.result_rows(grouped)
-    keys = (tuple(key_value(line[c], kind) for c, kind in zip(cells, kinds, strict=True)) for line in lines)
-    return Counts(*sorted_counts(zip(keys, map(_units, lines), strict=True), kinds), left.unit)
+    found = (
+        (tuple(key_value(line[c], kind) for c, kind in zip(cells, kinds, strict=True)), int(line["units"]))
+        for line in lines
+    )
+    return Counts(*sorted_counts(found, kinds), left.unit)
 
 
 def _units_by_key(left: EngineTable, keys: Mapping[str, Any]) -> Any:
-    """A line for each combination of keys that occurs: its rows, or the units of people's rows (`_units`)."""
+    """A line for each combination of keys that occurs, with its `units`: of rows, or of people's rows."""
     rows = left.table.select(**left.ids, **keys)
-    if not left.ids:
-        return rows.group_by(list(keys)).aggregate(rows=rows.count())
-    rows = left.weigh(rows)
-    return rows.group_by(list(keys)).aggregate(**unit_sums(rows.w))
-
-
-def _units(line: Mapping[str, Any]) -> int:
-    return int(line["rows"]) if "rows" in line else unit_total(line)
+    rows = left.weigh(rows) if left.ids else rows
+    return rows.group_by(list(keys)).aggregate(units=unit_sum(rows.w) if left.ids else rows.count())
 
 
 def _calendar_counts(left: EngineTable, columns: Sequence[Column]) -> Counts:
@@ -136,16 +132,11 @@ def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashabl
     kind = left.kinds[column.name]
     key = as_floats(left.table[column.name]) if kind in TIMED else value(left, column.name)
     grouped = _units_by_key(left, {"c": key})
-    if not left.ids:
-        grouped = grouped.filter(grouped.rows >= max(least, 1))
-    else:
-        high, low = (grouped[name].cast("float64") for name in ("units_high", "units_low"))
-        grouped = grouped.filter(high + low / 2.0**HALF >= float((least >> HALF) - 1))  # and exactly below
+    enough = connection.ibis().literal(str(max(least, 1))).cast(UNITS)
     found: dict[Hashable, int] = {}
-    for row in connection.result_rows(grouped):
-        if (many := _units(row)) >= max(least, 1):
-            plain = canonical(row["c"] if kind in TIMED else key_value(row["c"], kind))  # ticks are whole numbers
-            found[plain] = max(many, found.get(plain, 0))
+    for row in connection.result_rows(grouped.filter(grouped.units.cast(UNITS) >= enough)):
+        plain = canonical(row["c"] if kind in TIMED else key_value(row["c"], kind))  # ticks are whole numbers
+        found[plain] = max(int(row["units"]), found.get(plain, 0))
     labels = sorted(found, key=in_order)
     each = [found[one] for one in labels]
     return labels, np.array(each, np.int64 if max(each, default=0) < ROOM else object)

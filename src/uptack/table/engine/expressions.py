@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -210,9 +210,6 @@ _READ: dict[str, Callable[[Any], Any]] = {"duckdb": _duckdb, "postgres": _postgr
 # The engine counts rows by id, which makes a table with one line per person, and joins it to the rows that a query is
 # about. DuckDB keeps that table for the queries of one state of the table.
 
-HALF = 16
-"""Bits of the lower parts of units, which are added up by themselves."""
-
 
 def without_negative_zero(key: Any) -> Any:
     """The same key, without -0.0, which is 0.0 everywhere else."""
@@ -238,18 +235,13 @@ def with_weights(rows: Any, people: Any, ids: Sequence[str], unit: PrivacyUnit) 
     return rows.join(people.select(*ids, w=row_weight(people.m, unit)), list(ids)).select(*values, "w")
 
 
-def unit_sums(column: Any) -> dict[str, Any]:
-    """The sum of a column of units, as two sums of the engine for `unit_total`.
-
-    A person has U < 2^33 units, so integers of 64 bits hold those of 2^63/U = 1.7·10^9 people and not of more; Spark
-    goes round then, or raises. Sums of the lower 16 bits and of the rest hold those of 2^46 rows.
-    """
-    return {"units_high": (column >> HALF).sum(), "units_low": (column & (2**HALF - 1)).sum()}
+UNITS = "decimal(38, 0)"
+"""The type of sums of units: integers of 64 bits hold those of 2^63/U = 1.7·10^9 people and not of more."""
 
 
-def unit_total(line: Mapping[str, Any]) -> int:
-    """What `unit_sums` has added up; 0 where there was nothing."""
-    return (int(line["units_high"] or 0) << HALF) + int(line["units_low"] or 0)
+def unit_sum(column: Any) -> Any:
+    """The sum of a column of units."""
+    return column.cast(UNITS).sum()
 
 
 class Sums(NamedTuple):
@@ -263,9 +255,9 @@ class Sums(NamedTuple):
 def people_sums(people: Any, unit: PrivacyUnit) -> Sums:
     """The sums of people with so many rows, m."""
     theirs = people.mutate(w=row_weight(people.m, unit))
-    sums = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), **unit_sums(theirs.w * theirs.m))
+    sums = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), units=unit_sum(theirs.w * theirs.m))
     (line,) = connection.result_rows(sums)
-    return Sums(int(line["people"]), int(line["rows"] or 0), unit_total(line))
+    return Sums(int(line["people"]), int(line["rows"] or 0), int(line["units"] or 0))
 
 
 # ----------------------------------------------------------------------------------- expressions that fail on some rows

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from uptack.errors import UptackError
 from uptack.table import search, snapshots
 from uptack.table.engine import connection, expressions, private_folders
-from uptack.table.engine.expressions import float_literal, infinite, key_value, missing, unit_sums, unit_total
+from uptack.table.engine.expressions import float_literal, infinite, key_value, missing, unit_sum
 from uptack.table.exact_sum import Floats, exact_sum
 from uptack.table.ids import of_fields
 from uptack.table.memory.rows import MemoryRows, by_part, by_weight, least
@@ -224,8 +224,8 @@ class EngineRows:
         if not gone or self._weigh is None:
             return units - gone, rows - gone
         there = self._weigh(self.all.filter(~missing(self.all.v0)))
-        (line,) = connection.result_rows(there.aggregate(rows=there.count(), **unit_sums(there.w)))
-        return unit_total(line), int(line["rows"] or 0)
+        (line,) = connection.result_rows(there.aggregate(rows=there.count(), units=unit_sum(there.w)))
+        return int(line["units"] or 0), int(line["rows"])
 
     def sum(self, f: Additive) -> list[Any]:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
@@ -513,10 +513,10 @@ class QueryScans:
         rows = weigh(self.rows.filter(self.rows[v] <= float_literal(ends[-1])))
         sides = [side(rows[v], float_literal(end)) for end in ends for side in SIDES]
         part = connection.ibis().cases(*((side, i) for i, side in enumerate(sides)))
-        parts = rows.group_by(part=part.cast("int16")).aggregate(rows=rows.count(), **unit_sums(rows.w))
+        parts = rows.group_by(part=part.cast("int16")).aggregate(rows=rows.count(), units=unit_sum(rows.w))
         found = np.zeros((2, 2 * len(ends)), object)
         for line in connection.result_rows(parts):
-            found[:, int(line["part"])] = unit_total(line), int(line["rows"])
+            found[:, int(line["part"])] = int(line["units"]), int(line["rows"])
         sums, order = np.cumsum(found, axis=1), [ends.index(pivot) for pivot in pivots]
         theirs, many = ([[int(side[2 * i + up_to]) for i in order] for up_to in (0, 1)] for side in sums)
         return PivotCounts(*theirs, *many)

@@ -94,7 +94,7 @@ def test_engines_add_up_units_beyond_64_bits(panel, monkeypatch):
     theirs, table = open_table(panel(rows(30)), person="who"), rows(30).to_pydict()
     share = {who: Fraction(1, table["who"].count(who)) for who in table["who"]}
     asked = theirs.column("y").filled(0.0).rows
-    assert asked._sums.units == 30 * MANY
+    assert asked._complete_size.units == 30 * MANY
     below = sum(share[who] for who, y in zip(table["who"], table["y"], strict=True) if y < 0.5)
     assert QueryScans(asked.complete, asked.unit, asked._weigh).count({0: [0.5]})[0].below == [below * MANY]
     assert sum(categories(theirs, "ward").values()) == 30 * MANY

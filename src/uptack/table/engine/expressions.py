@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -242,22 +242,6 @@ UNITS = "decimal(38, 0)"
 def unit_sum(column: Any) -> Any:
     """The sum of a column of units."""
     return column.cast(UNITS).sum()
-
-
-class Sums(NamedTuple):
-    """What is added up over all people: how many there are, their rows, and the units of these."""
-
-    people: int
-    rows: int
-    units: int
-
-
-def people_sums(people: Any, unit: PrivacyUnit) -> Sums:
-    """The sums of people with so many rows, m."""
-    theirs = people.mutate(w=row_weight(people.m, unit))
-    sums = theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), units=unit_sum(theirs.w * theirs.m))
-    (line,) = connection.result_rows(sums)
-    return Sums(int(line["people"]), int(line["rows"] or 0), int(line["units"] or 0))
 
 
 # ----------------------------------------------------------------------------------- expressions that fail on some rows

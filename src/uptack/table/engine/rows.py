@@ -157,30 +157,33 @@ class EngineRows:
         return self.everybody if self.drops is None else expressions.people_counts(self.complete, self.ids)
 
     @cached_property
-    def _sums(self) -> expressions.Sums:
-        """How many people and complete rows there are, and their units: one line per person is read."""
-        return expressions.people_sums(self.people, self.unit)
+    def _complete_size(self) -> Size:
+        """The complete rows and their units, and how many people have one; with a cap, people's worth of rows."""
+        if self.ids:
+            theirs = self.people.mutate(w=expressions.row_weight(self.people.m, self.unit))
+            (line,) = connection.result_rows(
+                theirs.aggregate(people=theirs.count(), rows=theirs.m.sum(), units=unit_sum(theirs.w * theirs.m))
+            )
+            units, rows = int(line["units"] or 0), int(line["rows"] or 0)
+            return Size(int(line["people"]) if self.unit.at_most is None else int(self.unit.ranks(units)), units, rows)
+        if self.drops is None:
+            n = self._count
+        elif self._on_spark:
+            n = sum(complete for _, complete in self._partitions.values())
+        else:
+            (n,) = connection.count_conditions(self.all, [self._there])
+        return Size(n, n, n)
 
     @cached_property
     def size(self) -> int:
         return self.table.people() if self.ids else self._count
 
-    @cached_property
+    @property
     def n(self) -> int:
-        """The complete rows, or those who have one; with a cap, people's worth of rows."""
-        if self.ids:
-            sums = self._sums
-            return sums.people if self.unit.at_most is None else int(self.unit.ranks(sums.units))
-        if self.drops is None:
-            return self.size
-        if self._on_spark:
-            return sum(complete for _, complete in self._partitions.values())
-        return connection.count_conditions(self.all, [self._there])[0]
+        return self._complete_size.n
 
     def lacking(self) -> bool:
-        if self.drops is None:
-            return False
-        return self.n != self.size if not self.ids else self._sums.rows != self._count
+        return self.drops is not None and self._complete_size.rows != self._count
 
     # --------------------------------------------------------------------------------------------------- order and sums
 
@@ -199,33 +202,33 @@ class EngineRows:
             raise UptackError("weights='any' is for counts of cells; order statistics are not defined for it")
         several = self.width
         if self._weigh is not None:
-            wanted = sum(b - a + 1 for a, b in windows) * self._sums.rows
-            several = max(HELD * self._sums.people // max(wanted, 1), 1)
+            wanted = sum(b - a + 1 for a, b in windows) * self._complete_size.rows
+            several = max(HELD * self.n // max(wanted, 1), 1)
         free = [i for i in range(self.width) if i not in self.clipped or i == column]
         start = free.index(column) // several * several
         key = (tuple(windows), tuple(free[start : start + several]))
         if key not in self._orders:
             if self._weigh is not None:
                 self._orders.clear()
-            rows, size = self.complete, Size(self.n, *self._valid_counts)
-            if size.rows < (self._sums.rows if self.ids else self.n):
+            rows, size = self.complete, self._valued_size
+            if size.rows < self._complete_size.rows:
                 rows = rows.filter(~missing(rows.v0))
             scans = QueryScans(rows, self.unit, self._weigh)
             self._orders[key] = orders(scans, self.unit, dict.fromkeys(key[1], size), windows)
         return self._orders[key][column]
 
     @cached_property
-    def _valid_counts(self) -> tuple[int, int]:
-        """The units and the rows that have a value. Only of one column may some have none, where they are kept."""
-        units, rows = (self._sums.units, self._sums.rows) if self._weigh is not None else (self.n, self.n)
+    def _valued_size(self) -> Size:
+        """The same of rows that have a value. Only of one column may some have none, where they are kept."""
+        size = self._complete_size
         if self.valued or self.drops is not None:
-            return units, rows
+            return size
         (gone,) = connection.count_conditions(self.all, [missing(self.all.v0)])
         if not gone or self._weigh is None:
-            return units - gone, rows - gone
+            return Size(size.n, size.units - gone, size.rows - gone)
         there = self._weigh(self.all.filter(~missing(self.all.v0)))
         (line,) = connection.result_rows(there.aggregate(rows=there.count(), units=unit_sum(there.w)))
-        return int(line["units"] or 0), int(line["rows"])
+        return Size(size.n, int(line["units"] or 0), int(line["rows"]))
 
     def sum(self, f: Additive) -> list[Any]:
         """Σ f over batches of complete rows: on the executors of Spark, otherwise here."""
@@ -302,7 +305,7 @@ class EngineRows:
         The place of a row may differ from scan to scan, so with one scan per part a row could come to two parts.
         """
         if self.ids:
-            rows, many = self._rows_with_places(of), self._sums.rows
+            rows, many = self._rows_with_places(of), self._complete_size.rows
             read = functools.partial(_with_slots_of_people, self._layout, slots)
         else:
             rows, many = self.all.select(*self.names), slots.size

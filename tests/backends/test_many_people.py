@@ -46,7 +46,7 @@ def rows(n: int = 90) -> pa.Table:
 
 def halves(values: Any) -> Any:
     """Two cells of numbers, and none for those from 1 on."""
-    floats = values if isinstance(values, np.ndarray) else values.floats()
+    floats = values.floats()
     return np.where(floats < 1.0, (floats > 0.0).astype(np.int64), -1)
 
 

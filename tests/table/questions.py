@@ -129,8 +129,8 @@ def key(slots: Any, rows: Any) -> Any:
 
 
 def place_number(values: Any) -> Any:
-    """Four cells of numbers, or of a field of them; -1 for rows without a value."""
-    floats = values if isinstance(values, np.ndarray) else values.floats()
+    """Four cells of numbers; -1 for rows without a value."""
+    floats = values.floats()
     gone = np.isnan(floats)
     return np.where(gone, -1, np.searchsorted([-1.0, 0.0, 1.0], np.where(gone, 0.0, floats), side="right"))
 
@@ -143,7 +143,7 @@ def place_text(values: Any) -> Any:
 
 def place_time(values: Any) -> Any:
     """Two cells of times, with those that have none in the second."""
-    ticks, gone = (values, np.isnan(values)) if isinstance(values, np.ndarray) else values.ticks()
+    ticks, gone = values.ticks()
     return np.where(gone | (ticks > 4e14), 1, 0)
 
 

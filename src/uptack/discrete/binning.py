@@ -17,7 +17,7 @@ from uptack.labels import shell_word
 from uptack.noise.integer_laws import Integers
 from uptack.table.names import check_kind, distinct
 from uptack.table.protocol import Column
-from uptack.table.values.entrance import HELD, Field, column_field
+from uptack.table.values.entrance import HELD, Field
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import CALENDAR, DAY, Form, label, tick_edges
 
@@ -45,13 +45,13 @@ class Edges:
         form = Form("clock") if form.word == "date" and np.any(self.edges % DAY) else form
         return tuple(itertools.pairwise(form.show(int(tick)) for tick in self.edges))
 
-    def places(self, x: Any) -> Integers:
-        """The cell of every row, of a column or of a batch of numbers; -1 for none. NaN is beyond the last edge."""
+    def places(self, x: Field) -> Integers:
+        """The cell of every row of a column; -1 for none. NaN is beyond the last edge."""
         values: Any
-        if isinstance(x, Field) and self.form is not None:
+        if self.form is not None:
             (values, missing), edges = x.ticks(), self.edges
         else:
-            values, edges = column_field("x", x).floats(), self.edges.astype(np.float64)
+            values, edges = x.floats(), self.edges.astype(np.float64)
             missing = np.isnan(values)
         last = len(edges) - 2
         place = np.where(missing, last + 1, np.searchsorted(edges, values, side="right") - 1)
@@ -117,7 +117,7 @@ class KeyCells:
         """The keys."""
         return tuple(range(self.keys)) if isinstance(self.keys, int) else self.keys
 
-    def places(self, x: Any) -> Integers:
+    def places(self, x: Field) -> Integers:
         """The number of the cell that each row is in; -1 for none."""
         return places(x, self.keys)
 

@@ -277,12 +277,10 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) 
     return _noisy_share(int(present), whole * unit.most - int(present), not public, whole, unit.most, question)
 
 
-def _missing_codes(values: Field | Floats) -> Integers:
+def _missing_codes(values: Field) -> Integers:
     """0 for rows that have a value, and -1 for those that have none."""
-    if not isinstance(values, Field):
-        missing: Any = np.isnan(values)
-    elif values.kind in TIMED:
-        missing = values.ticks()[1]
+    if values.kind in TIMED:
+        missing: Any = values.ticks()[1]
     elif values.kind not in NUMERIC or values.kind == "any":
         levels, codes = values.codes()
         missing = np.array([one is None for one in levels], bool)[codes]

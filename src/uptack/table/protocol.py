@@ -431,8 +431,8 @@ class GroupedTable(ABC):
         return without_rows(self.table)
 
 
-Place = Callable[[Any], Integers]
-"""The cell of every row of a column, -1 for none: of a `Field`, or of an array of floats."""
+Place = Callable[[Field], Integers]
+"""The cell of every row of a column, -1 for none."""
 
 FieldSums = Callable[[Sequence[Field], Weights], list[Any]]
 """A function of a batch of rows, a `Field` per column, and of their weights, that is added up over batches, entry by

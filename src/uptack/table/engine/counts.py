@@ -33,7 +33,7 @@ from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored
 from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import CodedField, Field, no_rows
 from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, sorted_counts
-from uptack.table.values.times import FIRST, LAST, TIMED, Form, label, unit_start
+from uptack.table.values.times import TIMED, Form, label, unit_start
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
@@ -82,9 +82,8 @@ def _calendar_counts(left: EngineTable, columns: Sequence[Column]) -> Counts:
 
 def _calendar_units(every: str, lines: Floats, weights: Weights) -> list[Any]:
     """The units of a batch of ticks that are in each unit of the calendar, by its begin; None for missing rows."""
-    gone = np.isnan(lines[0])
-    whole = np.clip(lines[0][~gone].astype(np.int64), FIRST, LAST)
-    starts, cells = np.unique(unit_start(whole, every), return_inverse=True)
+    ticks, gone = _numbers(lines[0], Form("clock")).ticks()
+    starts, cells = np.unique(unit_start(ticks[~gone], every), return_inverse=True)
     many = sum_units(cells, None if weights is None else weights[~gone], starts.size)
     found: Counter[int | None] = Counter(dict(zip(starts.tolist(), map(int, many), strict=True)))
     if gone.any():
@@ -105,7 +104,8 @@ def cells(table: EngineTable, column: Column, place: Place, size: int) -> Intege
     if left.unit.share == "any":
         return in_memory(left, [column]).cells(column, place, size)
     if column.kind in TIMED or (column.kind in NUMERIC and not column.integers):
-        (found,) = left.rows([left.column(column.name)]).sum(partial(_batch_cells, place, size))
+        read = partial(_batch_cells, place, size, left.forms.get(column.name))
+        (found,) = left.rows([left.column(column.name)]).sum(read)
         return np.asarray(found)
     counted = counts(table, [column])
     places = place(CodedField(column.kind, [key for (key,) in counted.keys], np.arange(len(counted.keys))))
@@ -115,9 +115,9 @@ def cells(table: EngineTable, column: Column, place: Place, size: int) -> Intege
     return found
 
 
-def _batch_cells(place: Place, size: int, lines: Floats, weights: Weights) -> list[Any]:
+def _batch_cells(place: Place, size: int, form: Form | None, lines: Floats, weights: Weights) -> list[Any]:
     """The units of a batch in each cell."""
-    where = place(lines[0])
+    where = place(_numbers(lines[0], form))
     inside = where >= 0
     return [sum_units(where[inside], None if weights is None else weights[inside], size)]
 
@@ -285,7 +285,7 @@ def value(table: EngineTable, name: str) -> Any:
 
 def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
     """How many rows are True, of each person so many at most; without a column, how many there are."""
-    if name is not None and table.plain is not None and not table.ids:
+    if name is not None and not table.ids:
         counted = counts(table, [table.column(name)])
         return sum(int(many) for (key,), many in zip(counted.keys, counted.units, strict=True) if key is True)
     there = table if name is None else table.where([Condition(column_name(name, table.kinds), "boolean", "==", (1,))])

@@ -56,20 +56,17 @@ class _Line:
 
     def __init__(self) -> None:
         self.tasks: list[_Task] = []
-        self._start, self._shown = time.monotonic(), False
-        self._lock, self._over = threading.Lock(), threading.Event()
+        self._start, self._shown, self._over = time.monotonic(), False, False
+        self._lock, self._timer = threading.Lock(), threading.Timer(PATIENCE, self.draw, (True,))
+        self._timer.daemon = True
 
     def begin(self) -> None:
-        threading.Thread(target=self._appear, daemon=True).start()
-
-    def _appear(self) -> None:
-        if not self._over.wait(PATIENCE):
-            self.draw(now=True)
+        self._timer.start()
 
     def draw(self, now: bool = False) -> None:
         """Draw the current steps, unless the work may still be short."""
         with self._lock:
-            if self._over.is_set() or not (now or time.monotonic() - self._start >= PATIENCE):
+            if self._over or not (now or time.monotonic() - self._start >= PATIENCE):
                 return
             parts = [task.text(place == 0) for place, task in enumerate(list(self.tasks))]
             text = " · ".join(parts)[: max(shutil.get_terminal_size().columns - 1, 1)]
@@ -77,8 +74,9 @@ class _Line:
             self._shown = True
 
     def close(self) -> None:
-        self._over.set()
+        self._timer.cancel()
         with self._lock:
+            self._over = True
             if self._shown:
                 _write("\r\x1b[K")
 

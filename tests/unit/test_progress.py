@@ -43,7 +43,7 @@ def terminal(monkeypatch):
     """A terminal on which every step is shown when it begins."""
     made = onto(monkeypatch, Terminal())
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress._Line, "_appear", lambda line: None)
+    monkeypatch.setattr(progress._Line, "begin", lambda line: None)
     monkeypatch.setenv("COLUMNS", "200")
     return made
 

@@ -150,10 +150,6 @@ class Token:
     expires: float
     revoked: bool = False
 
-    def sees(self, dataset: str) -> bool:
-        """Whether it is good for a data set."""
-        return "*" in self.datasets or dataset in self.datasets
-
     def valid(self, now: float) -> bool:
         """Whether it has neither expired nor been revoked."""
         return not self.revoked and now < self.expires

@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from uptack import checks, interrupts
+from uptack import checks
 from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
 from uptack.display.tabular import align_lines
@@ -37,6 +37,7 @@ from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, co
 from uptack.table.names import ROW_NUMBERS, column_name, refuse_ids
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
+from uptack.table.snapshots import without_engine_errors
 from uptack.table.values.kinds import NUMBERS
 
 if TYPE_CHECKING:
@@ -194,7 +195,8 @@ class Session:
 
     def make_paid(self, request: Request) -> Made:
         """The release of a complete request whose cost has been debited. If it states a higher cost, it is withheld."""
-        made = self._make(request)
+        error = UptackError("the rows could not be read, so nothing is released. The debit stands")
+        made = without_engine_errors(lambda: request.make(self.source, self._entropy), error)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):
             raise UptackError(f"{request} cost {claimed}, more than was debited, so it is withheld")
@@ -215,25 +217,6 @@ class Session:
         why = f"{which}, and values that are not numbers count as missing: {fix}"
         advice = replace(refused.advice, why="; ".join(filter(None, (refused.advice.why, why))))
         return replace(refused, advice=advice)
-
-    def _make(self, request: Request) -> Made:
-        """The release of a request. An engine's error might show a row, so it is replaced by another.
-
-        Errors are raised outside of the block that catches them. Inside, Python would keep the first error as the
-        context of the next, and show both.
-        """
-
-        def reading() -> Made:
-            try:
-                return request.make(self.source, self._entropy)
-            except UptackError as known_error:
-                error = known_error
-            except BaseException:  # an interrupt is recognised by its signal, and passes
-                error = UptackError("the rows could not be read, so nothing is released. The debit stands")
-            error.__context__ = error.__cause__ = None
-            raise error
-
-        return interrupts.watched(reading)
 
     def plan(self, requests: Iterable[Request]) -> Plan:
         """The cost and the expected error of releases. Reads no data and spends nothing."""

@@ -73,20 +73,22 @@ def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
         return found
 
 
-def without_engine_errors(read: Callable[[], T]) -> T:
-    """What `read()` returns. An error of an engine may quote a row, so another error without it takes its place.
+def without_engine_errors(read: Callable[[], T], instead: UptackError | None = None) -> T:
+    """What `read()` returns. An error of an engine may quote a row, so another one takes its place.
 
-    It is raised outside the `except` block: there, Python would keep the first error as its context.
+    Errors are raised outside of the block that catches them. Inside, Python would keep the first error as the context
+    of the next, and show both.
     """
 
     def reading() -> T:
         try:
             return read()
-        except UptackError:
-            raise
-        except BaseException:  # an interrupt is told by its signal, and gets through
-            pass
-        raise UptackError(UNREADABLE)
+        except UptackError as known:
+            error = known
+        except BaseException:  # an interrupt is recognised by its signal, and passes
+            error = instead or UptackError(UNREADABLE)
+        error.__context__ = error.__cause__ = None
+        raise error
 
     return interrupts.watched(reading)
 

@@ -7,7 +7,7 @@ import difflib
 import glob
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import partial, reduce
@@ -94,34 +94,25 @@ def open_file(path: str | os.PathLike[str], options: FileOptions) -> Any:
     if form == "url":
         shown = f"{name.partition('://')[0]}://…"  # the rest may hold a password
         fix = "Check that it is running, and the host, port, user, password and name of the database."
-        must = "the URL of a database that can be reached"
-        return _readable(lambda: _in_database(_connect(name), wanted), must, shown, fix)
+        unreachable = InvalidArgument("data", "the URL of a database that can be reached", shown, fix)
+        return without_engine_errors(lambda: _in_database(_connect(name), wanted), unreachable)
     if form == "duckdb":
         if "://" not in name and not Path(name).exists():
             raise _missing(name)
         must = "a database of DuckDB that can be opened"
         con = partial(connection.Connection, name, read_only=True, **settings)
-        return _readable(lambda: _in_database(con(), wanted), must, repr(name), DATABASE)
+        unreadable = InvalidArgument("data", must, repr(name), DATABASE)
+        return without_engine_errors(lambda: _in_database(con(), wanted), unreadable)
     found = [name] if "://" in name else local_files(name, form)
     if form == "csv":
         return _csv(found, settings, options, schema)
     opener = arrow if form == "arrow" else lambda con, names: parquet(con, names, options.hive)
     must, fix = f"{NAMED[form]} that can be read", STREAM if form == "arrow" else ""
-    table = _readable(lambda: opener(connection.Connection(**settings), found), must, repr(name), fix)
+    unreadable = InvalidArgument("data", must, repr(name), fix)
+    table = without_engine_errors(lambda: opener(connection.Connection(**settings), found), unreadable)
     if schema is not None:
         schema.check(table.columns)
     return table
-
-
-def _readable(read: Callable[[], T], must: str, got: str, fix: str) -> T:
-    """What `read()` returns. An error of an engine may quote a cell: one about `data` without it takes its place."""
-    try:
-        return read()
-    except UptackError:
-        raise
-    except Exception:
-        pass
-    raise InvalidArgument("data", must, got, fix)
 
 
 def _connect(url: str) -> Any:

@@ -113,6 +113,15 @@ def check() -> None:
         raise STATE.raised
 
 
+def attempt(run: Callable[[], T], otherwise: Callable[[], T]) -> T:
+    """What `run()` returns; what `otherwise()` does where a row's own methods raised anything."""
+    try:
+        return run()
+    except BaseException:
+        check()
+    return otherwise()
+
+
 def watched(run: Callable[[], T]) -> T:
     """What `run()` returns or raises; where a signal's handler raised meanwhile, that and nothing behind it.
 

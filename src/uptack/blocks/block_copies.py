@@ -34,8 +34,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack import checks, interrupts
+from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.interrupts import attempt
 
 Indices = NDArray[np.int64]
 Parcel = Callable[[], Any]
@@ -69,11 +70,10 @@ def parcels(data: Any, blocks: Sequence[Indices], *, shipped: bool = False) -> l
 
 
 def _ready(parcel: Parcel) -> Parcel:
-    try:
+    def build() -> Parcel:
         return partial(operator.itemgetter(0), (parcel(),))  # which can be pickled
-    except BaseException:  # a row's own methods
-        interrupts.check()
-        return _nothing
+
+    return attempt(build, lambda: _nothing)
 
 
 def _nothing() -> Any:
@@ -100,11 +100,7 @@ def own(value: Any) -> Any:
         return _array(value)
     if library(value) == "pandas" and hasattr(value, "iloc"):
         return fresh(value, np.arange(len(value)))
-    try:
-        return pickle.loads(pickle.dumps(value))
-    except BaseException:  # a row's own methods
-        interrupts.check()
-        return copy.deepcopy(value)
+    return attempt(lambda: pickle.loads(pickle.dumps(value)), lambda: copy.deepcopy(value))
 
 
 # --------------------------------------------------------------------------------------------------------------- NumPy
@@ -175,11 +171,7 @@ def _column(column: Any) -> Any:
     values = [_value(value) for value in column.tolist()]
     if all(value is None for value in values):
         return np.full(len(values), np.nan)
-    try:
-        return pd.Series(values)
-    except BaseException:  # a row's own methods
-        interrupts.check()
-        return pd.Series(values, dtype=object)
+    return attempt(lambda: pd.Series(values), lambda: pd.Series(values, dtype=object))
 
 
 def _is_declared(dtype: Any) -> bool:
@@ -232,12 +224,13 @@ def _time(value: Any) -> Any:
 
 
 def _polars_parcel(data: Any, rows: Indices) -> Parcel:
-    try:
-        part, frame = data[rows], hasattr(data, "columns")
-        return partial(_build_polars, [_polars_column(one) for one in (part.get_columns() if frame else [part])], frame)
-    except BaseException:  # a row's own methods
-        interrupts.check()
-        return _nothing
+    frame = hasattr(data, "columns")
+
+    def parcel() -> Parcel:
+        columns = data[rows].get_columns() if frame else [data[rows]]
+        return partial(_build_polars, [_polars_column(one) for one in columns], frame)
+
+    return attempt(parcel, lambda: _nothing)
 
 
 def _build_polars(columns: list[tuple[str, list[Any], Any, Any]], frame: bool) -> Any:

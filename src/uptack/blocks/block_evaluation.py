@@ -262,20 +262,16 @@ def _answer(f: Function, accept: Accept, block: Any) -> bytes:
 
 def _here(jobs: Sequence[Job]) -> Iterator[bytes | None]:
     """The answers of functions that are trusted to keep no state."""
-    for job in jobs:
-        answer = None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                answer = job.answer()
-        except BaseException:  # a panic in Rust is no Exception
-            interrupts.check()
-        yield answer
+
+    def answer(job: Job) -> bytes | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return job.answer()
+
+    return (interrupts.attempt(functools.partial(answer, job), lambda: None) for job in jobs)
 
 
 def _result(answer: bytes | None, accept: Accept, fallback: Any) -> Any:
-    try:
-        return fallback if answer is None else accept(decode_answer(answer))
-    except BaseException:
-        interrupts.check()
+    if answer is None:
         return fallback
+    return interrupts.attempt(lambda: accept(decode_answer(answer)), lambda: fallback)

@@ -39,9 +39,9 @@ from functools import partial
 from os import _exit as leave
 from typing import Any, NamedTuple, NoReturn
 
-from uptack import interrupts
 from uptack.blocks.confinement import confine, die_with
 from uptack.errors import InvalidArgument
+from uptack.interrupts import attempt
 
 FORKS = hasattr(os, "fork")
 HEADER = struct.Struct("!q")
@@ -202,11 +202,7 @@ def _seal(jobs: Sequence[Job]) -> list[Sealed]:
 
 def _dump(what: Any, dumps: Callable[[Any], bytes]) -> bytes:
     """Packed, or nothing: what can't be loaded is no answer."""
-    try:
-        return dumps(what)
-    except BaseException:  # a row's own methods
-        interrupts.check()
-        return b""
+    return attempt(lambda: dumps(what), bytes)
 
 
 def _unloadable() -> InvalidArgument:

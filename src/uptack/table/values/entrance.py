@@ -423,23 +423,10 @@ def _python(values: Any) -> Array:
     Such are bytes that are no UTF-8, which Arrow does not check in texts, the year 20000, and a time of 24:00.
     """
 
-    def read() -> Array:
-        try:
-            return objects(values.to_pylist())
-        except BaseException:
-            interrupts.check()
-        return objects([_python_value(value) for value in values])
+    def one_by_one() -> Array:
+        return objects([interrupts.attempt(value.as_py, lambda: None) for value in values])
 
-    return interrupts.watched(read)
-
-
-def _python_value(value: Any) -> Any:
-    """The value of one row; None where Python has none."""
-    try:
-        return value.as_py()
-    except BaseException:
-        interrupts.check()
-        return None
+    return interrupts.watched(lambda: interrupts.attempt(lambda: objects(values.to_pylist()), one_by_one))
 
 
 READERS = {"pandas": of_pandas, "polars": of_polars, "pyarrow": of_arrow}
@@ -569,14 +556,7 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
 def _convert(x: Any) -> Any:
     """What an object says it is as an array; None where that fails, for a reason that may tell of its content."""
 
-    def convert() -> Any:
-        try:
-            return np.asarray(x)
-        except BaseException:
-            interrupts.check()
-            return None
-
-    return interrupts.watched(convert)
+    return interrupts.watched(lambda: interrupts.attempt(lambda: np.asarray(x), lambda: None))
 
 
 def column_field(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Field:

@@ -28,7 +28,6 @@ import operator
 import pickle
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,7 @@ from numpy.typing import NDArray
 from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.interrupts import attempt
+from uptack.table.packages import pa, pd, pl
 
 Indices = NDArray[np.int64]
 Parcel = Callable[[], Any]
@@ -140,8 +140,6 @@ def _copy_records(block: NDArray[Any]) -> NDArray[Any]:
 
 
 def _copy_frame(data: Any, rows: Indices) -> Any:
-    pd: Any = import_module("pandas")
-
     columns = [_series(data.iloc[:, i].iloc[rows]) for i in range(data.shape[1])]
     out = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(len(rows)))
     labels = list(data.columns)
@@ -154,15 +152,11 @@ def _copy_frame(data: Any, rows: Indices) -> Any:
 
 def _series(column: Any) -> Any:
     """A column of the block's rows, without index labels."""
-    pd: Any = import_module("pandas")
-
     return pd.Series(_column(column), name=column.name)
 
 
 def _column(column: Any) -> Any:
     """The values of a column of the block, typed by themselves or by a declared type."""
-    pd: Any = import_module("pandas")
-
     dtype = column.dtype
     if _is_declared(dtype):
         return pd.array(column.tolist(), dtype=dtype)
@@ -176,14 +170,10 @@ def _column(column: Any) -> Any:
 
 def _is_declared(dtype: Any) -> bool:
     """Whether no row can change the dtype of a column, nor leave a trace in it."""
-    pd: Any = import_module("pandas")
-
     if isinstance(dtype, pd.StringDtype):
         return dtype.na_value is pd.NA  # the other one is what pandas 3 makes of texts
     if isinstance(dtype, pd.ArrowDtype):
-        of: Any = import_module("pyarrow.types")
-
-        kind = dtype.pyarrow_dtype
+        of, kind = pa.types, dtype.pyarrow_dtype
         return bool(of.is_primitive(kind) or of.is_string(kind) or of.is_large_string(kind) or of.is_binary(kind))
     return str(dtype) in MASKED
 
@@ -208,8 +198,6 @@ def _value(value: Any) -> Any:
 
 def _time(value: Any) -> Any:
     """A moment or duration in microseconds, or in nanoseconds where it has some: the unit of a column is everyone's."""
-    pd: Any = import_module("pandas")
-
     if isinstance(value, np.void):
         return own(value)
     moment = isinstance(value, dt.datetime | np.datetime64)
@@ -235,8 +223,6 @@ def _polars_parcel(data: Any, rows: Indices) -> Parcel:
 
 def _build_polars(columns: list[tuple[str, list[Any], Any, Any]], frame: bool) -> Any:
     """A frame or column from lists: nothing else is known of its rows, nor how others were sorted or stored."""
-    pl: Any = import_module("polars")
-
     built = []
     for name, values, plain, kind in columns:
         column = pl.Series(name, values, dtype=plain)
@@ -255,8 +241,6 @@ def _polars_column(column: Any) -> tuple[str, list[Any], Any, Any]:
 
 
 def _without_categories(kind: Any) -> Any:
-    pl: Any = import_module("polars")
-
     if isinstance(kind, pl.Categorical | pl.Enum):
         return pl.String()
     if isinstance(kind, pl.List):

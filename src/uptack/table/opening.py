@@ -15,6 +15,7 @@ from uptack.table.engine import connection, expressions, files
 from uptack.table.engine.table import EngineTable
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import id_names
+from uptack.table.packages import ibis
 from uptack.table.protocol import Table
 from uptack.table.snapshots import state
 from uptack.table.values.entrance import data_fields, package
@@ -124,7 +125,7 @@ def _open(data: Any, options: files.FileOptions) -> Table:
         return EngineTable.of(expressions.with_failures_missing(data))
     if home == "pyspark" and hasattr(data, "sparkSession"):
         try:
-            con = connection.ibis().pyspark.connect(data.sparkSession)
+            con = ibis.pyspark.connect(data.sparkSession)
         except ImportError as missing:
             raise UptackError('frames of Spark need ibis: pip install "uptack[spark]"') from missing
         view = connection.new_name()  # ibis needs a name in the frame's session

@@ -29,6 +29,7 @@ from uptack.table.csv.recoding import LOST
 from uptack.table.csv.time_cells import false_scalar, integer_scalar, null_scalar, text_array
 from uptack.table.engine.connection import non_null
 from uptack.table.names import column_name, is_unicode
+from uptack.table.packages import pa, pc
 from uptack.table.values.times import FORMS, TYPES
 
 EXAMPLES = ("boolean:yes/no", "number:€", "number:1.234,5", "date:%d.%m.%Y")
@@ -70,8 +71,6 @@ class Numbers:
 
     def plain(self, texts: Any) -> Any:
         """Texts that fit a pattern, with a decimal point and without separators."""
-        import pyarrow.compute as pc
-
         if self.thousands:
             texts = pc.replace_substring_regex(texts, self._between, "")
         return texts if self.decimal == "." else pc.replace_substring(texts, self.decimal, ".")
@@ -155,8 +154,6 @@ def base(kind: str) -> str:
 
 def schema(kinds: Mapping[str, str]) -> Any:
     """The columns as an Arrow schema."""
-    import pyarrow as pa
-
     arrow = {"integer": pa.int64(), "number": pa.float64(), "boolean": pa.bool_(), "text": pa.string()}
     arrow |= time_cells.arrow()
     return pa.schema([(name, arrow[base(kind)]) for name, kind in kinds.items()])
@@ -164,9 +161,6 @@ def schema(kinds: Mapping[str, str]) -> Any:
 
 def cell_texts(cells: Any, na: Sequence[str] = ()) -> Any:
     """Texts, in which empty cells, invalid bytes and words for missing values are null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     gone = pc.or_(pc.equal(pc.binary_length(cells), integer_scalar(0)), pc.match_substring(cells, LOST))
     if na:
         gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), text_array(*na)))
@@ -175,9 +169,6 @@ def cell_texts(cells: Any, na: Sequence[str] = ()) -> Any:
 
 def cast(found: Any, kind: str, form: Numbers) -> Any:
     """Texts as values of a kind; what does not fit is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if kind == "text":
         return found
     simple = (kind == "integer" and not form.thousands) or (kind == "number" and form == Numbers())
@@ -208,8 +199,6 @@ def cast(found: Any, kind: str, form: Numbers) -> Any:
 
 def fits(bare: Any, kind: str, form: Numbers) -> Any:
     """Which texts look like an integer or a number."""
-    import pyarrow.compute as pc
-
     pattern = form.patterns[kind]
     if form.thousands:
         return pc.fill_null(pc.match_substring_regex(bare, pattern), false_scalar())
@@ -225,23 +214,17 @@ def fits(bare: Any, kind: str, form: Numbers) -> Any:
 
 def filled_cells(found: Any) -> Any:
     """Which cells are filled, as far as inference knows."""
-    import pyarrow.compute as pc
-
     bare = pc.utf8_lower(pc.ascii_trim_whitespace(found))
     return pc.and_(pc.is_valid(bare), pc.invert(pc.is_in(bare, text_array(*GAPS))))
 
 
 def any_filled(found: Any) -> bool:
     """Whether a cell is filled, as far as inference knows. If so, one of the first ones most likely is."""
-    import pyarrow.compute as pc
-
     return any(pc.any(filled_cells(part)).as_py() for part in (found.slice(0, FEW), found))
 
 
 def misfits(found: Any, kind: str, form: Numbers, values: Any = None) -> int:
     """How many filled cells are not of a kind, or of "text" are filled; `values` are the cells cast to it, if known."""
-    import pyarrow.compute as pc
-
     some = filled_cells(found)
     if kind == "boolean":  # undeclared, 0 and 1 are numbers, and yes and no are texts
         lower = pc.utf8_lower(pc.ascii_trim_whitespace(found))
@@ -280,8 +263,6 @@ def at_once(cells: Any, kind: str) -> Any | None:
     one way only. (A comma and a slash lie between them in ASCII, and Arrow accepts neither.) So Arrow accepts no text
     as a number that `Numbers` does not.
     """
-    import pyarrow as pa
-
     if not isinstance(cells, pa.StringArray) or cells.null_count == len(cells):
         return None
     _, offsets, text = cells.buffers()

@@ -23,6 +23,7 @@ from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import FORMATS, unambiguous
 from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import NEAR, FileOptions, ambiguous, hint, local_files, text_layout
+from uptack.table.packages import pc
 from uptack.table.schema import ColumnSchema
 from uptack.table.snapshots import without_engine_errors
 
@@ -233,8 +234,6 @@ def _decodes(path: str, encoding: str) -> bool:
 
 def _form(paths: Sequence[str], layout: rules.Layout, options: FileOptions) -> Numbers:
     """How numbers seem to be written: so that most columns are numbers, and then most cells."""
-    import pyarrow.compute as pc
-
     given = options.decimal, options.thousands
     forms = [one for one in FORMS if given[0] in (None, one.decimal) and given[1] in (None, one.thousands)]
     if not forms:
@@ -273,8 +272,6 @@ class _ColumnInspector:
     words: Counter[str] = field(default_factory=Counter)
 
     def see(self, texts: Any) -> None:
-        import pyarrow.compute as pc
-
         some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
         self.rows += len(texts)
         self.filled += pc.sum(some).as_py() or 0

@@ -21,6 +21,7 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.table.packages import pa
 from uptack.table.snapshots import without_engine_errors
 
 PACKED = {".gz": ("gzip", b"\x1f\x8b"), ".bz2": ("bz2", b"BZh"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
@@ -55,15 +56,11 @@ def without_compression(path: str) -> str:
 
 def open_text(path: str, encoding: str = "utf-8", rows: bool = False) -> Any:
     """An Arrow stream of the file's text in UTF-8, for its header or for its `rows`."""
-    import pyarrow as pa
-
     return pa.PythonFile(_Utf8Stream(open_bytes(path), encoding, rows), mode="r")
 
 
 def open_bytes(path: str) -> Any:
     """An Arrow stream of the file's decompressed bytes."""
-    import pyarrow as pa
-
     packed = PACKED.get(Path(path).suffix.lower())
     return pa.input_stream(path, compression=packed[0] if packed else None)
 

@@ -32,6 +32,7 @@ from uptack.table.csv.cells import Numbers
 from uptack.table.csv.time_cells import PATTERNS, null_scalar
 from uptack.table.engine.connection import ahead
 from uptack.table.names import column_name
+from uptack.table.packages import arrow_csv, pa, pc, pq
 from uptack.table.snapshots import without_engine_errors
 from uptack.table.values.times import TYPES
 
@@ -264,9 +265,6 @@ def cell_batches(
 
     `widths` counts both. `label` names the progress line, which counts files only; None for no such line.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     for path in paths if label is None else track(paths, label, inner=True):
         done, block, skips, others = 0, BLOCK, 0, list[int]()
         while block and not _empty(path, layout):
@@ -306,8 +304,6 @@ def _parse(path: str, layout: Layout, block: int, skipped: list[int]) -> Iterato
 
     That they are UTF-8 need not be checked: what is not has been replaced (`uptack.table.csv.recoding`).
     """
-    import pyarrow as pa
-    from pyarrow import csv as arrow
 
     def skip(row: Any) -> str:
         comment = layout.comment and row.text.startswith(layout.comment)
@@ -315,14 +311,14 @@ def _parse(path: str, layout: Layout, block: int, skipped: list[int]) -> Iterato
         return "skip"
 
     numbered = [str(place) for place in range(len(layout.names))]
-    parsing = arrow.ParseOptions(
+    parsing = arrow_csv.ParseOptions(
         delimiter=layout.delimiter, newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=skip
     )
-    reading = arrow.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=layout.above)
+    reading = arrow_csv.ReadOptions(block_size=block, use_threads=False, column_names=numbered, skip_rows=layout.above)
     types = dict.fromkeys(numbered, pa.string())
-    kinds = arrow.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False)
+    kinds = arrow_csv.ConvertOptions(column_types=types, strings_can_be_null=False, check_utf8=False)
     with recoding.open_text(path, layout.encoding, rows=True) as file:
-        yield from arrow.open_csv(file, reading, parsing, kinds)
+        yield from arrow_csv.open_csv(file, reading, parsing, kinds)
 
 
 # ------------------------------------------------------------------ copies in a private folder, and inference of kinds
@@ -387,9 +383,6 @@ def _write(
 
     Columns are encoded by their types: small, and sooner than by packing what was written plainly.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     batches = ahead(guesses.read, cell_batches(paths, layout, widths, label=label))
     first = next(batches)
     types = {field.name: field.type for field in first.schema}
@@ -425,8 +418,6 @@ class Guesses:
 
     def read(self, batch: Sequence[Any]) -> Any:
         """Some more rows as a record batch with the kinds that columns have now."""
-        import pyarrow as pa
-
         both = zip(self._declared, texts(batch, self._layout), strict=True)
         columns = [self._values(name, found) for name, found in both]
         return pa.RecordBatch.from_arrays(columns, schema=cells.schema(self.kinds()))

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from uptack.table.packages import pa, pc
 from uptack.table.values.times import DAY, FIRST, FORMS, LAST, SECOND, SPAN, objects_as_ticks
 
 _YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})"
@@ -92,8 +93,6 @@ def pattern(text: str, leading: str | None = None) -> str:
 
 def arrow() -> dict[str, Any]:
     """The types that the kinds have in Arrow: of durations that of their ticks, since Parquet has no durations."""
-    import pyarrow as pa
-
     times = {"date": pa.date32(), "datetime": pa.timestamp("us"), "datetime-utc": pa.timestamp("us", "UTC")}
     return times | {DURATION: pa.int64()}
 
@@ -105,9 +104,6 @@ def cast(bare: Any, kind: str) -> Any:
     years 1 to 9999 alone. So other years are missing in both cases, also those that are so in UTC only, and no row
     decides how another one is read.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind, _, written = kind.partition(":")
     if kind == DURATION:
         return _durations(bare, written)
@@ -129,9 +125,6 @@ def cast(bare: Any, kind: str) -> Any:
 
 def _durations(bare: Any, text: str = "") -> Any:
     """Cells as ticks of durations, rounded down to a tick: in a format, or else as h:mm:ss. A minus may come first."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     letters = directives(text) or "HMSf"
     unsigned = pc.replace_substring_regex(bare, "^-", "")
     found = pc.extract_regex(unsigned, pattern(text, letters[0]) if text else f"^{SPAN}$")
@@ -150,17 +143,12 @@ def _durations(bare: Any, text: str = "") -> Any:
 
 def beyond_a_day(bare: Any) -> bool:
     """Whether one of these texts is a duration, and can't be a time of day."""
-    import pyarrow.compute as pc
-
     clock = pc.match_substring_regex(bare, _OF_DAY)
     return bool(pc.any(pc.and_(pc.is_valid(_durations(bare)), pc.invert(clock))).as_py())
 
 
 def _as_iso(bare: Any, kind: str, text: str) -> Any:
     """Cells in a format as ISO 8601 writes them; a cell that is written otherwise is missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     letters, found = directives(text) or (), pc.extract_regex(bare, pattern(text))
 
     def group(letter: str) -> Any:
@@ -207,8 +195,6 @@ def _as_iso(bare: Any, kind: str, text: str) -> Any:
 @cache
 def text_array(*words: str) -> Any:
     """An array of texts."""
-    import pyarrow as pa
-
     parts = [word.encode() for word in words]
     ends = np.cumsum([0, *map(len, parts)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
@@ -217,8 +203,6 @@ def text_array(*words: str) -> Any:
 @cache
 def integer_scalar(value: int, bits: int = 32) -> Any:
     """An integer of so many bits."""
-    import pyarrow as pa
-
     dtype = {32: pa.int32(), 64: pa.int64()}[bits]
     return pa.Array.from_buffers(dtype, 1, [None, pa.py_buffer(np.array([value], f"int{bits}"))])[0]
 
@@ -226,13 +210,9 @@ def integer_scalar(value: int, bits: int = 32) -> Any:
 @cache
 def false_scalar() -> Any:
     """False as an Arrow scalar."""
-    import pyarrow as pa
-
     return pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\0")])[0]
 
 
 def null_scalar(dtype: Any) -> Any:
     """A missing value of a type."""
-    import pyarrow as pa
-
     return pa.nulls(1, dtype)[0]

@@ -21,6 +21,7 @@ from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import private_folders
 from uptack.table.exact_sum import Floats
+from uptack.table.packages import ibis, pa
 from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
@@ -32,13 +33,6 @@ DENSE = 22
 """DuckDB groups integers of up to this many bits without hashing, in a third of the time, for at most some 200 MB."""
 
 
-def ibis() -> Any:
-    """The package ibis, which is not imported before it is needed."""
-    import ibis
-
-    return ibis
-
-
 def folder(con: Any) -> Path:
     """The private folder of a connection of ours."""
     kept = snapshots.state(con).folder
@@ -48,7 +42,7 @@ def folder(con: Any) -> Path:
 
 def backend(table: Any) -> Any:
     """The connection that an expression of ibis, or a statement of ours, runs on."""
-    return table.con if isinstance(table, Plain | Statement) else ibis().get_backend(table)
+    return table.con if isinstance(table, Plain | Statement) else ibis.get_backend(table)
 
 
 def new_name() -> str:
@@ -88,9 +82,9 @@ def check_engine(table: Any) -> None:
     """Whether the engine knows what we ask of it: found when a source is opened, and not when a release was paid."""
     if isinstance(table, Plain):
         return
-    con, one = backend(table), ibis().literal(1.0)
+    con, one = backend(table), ibis.literal(1.0)
     with contextlib.suppress(Exception):
-        con.compile(table.select(nan=one.isnan(), infinite=one.isinf(), random=ibis().random()))
+        con.compile(table.select(nan=one.isnan(), infinite=one.isinf(), random=ibis.random()))
         return
     why = "has no NaN, infinities or random numbers that ibis knows of"
     raise UptackError(f"the engine {con.name} {why}; copy the table into DuckDB")
@@ -120,11 +114,8 @@ def _in_turn(con: Any, table: Any) -> Iterator[Any]:
     if con.name != "pyspark":
         yield from batches(con, table)
         return
-    import pyarrow as pa
 
     def pack(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         for batch in batches:
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as stream:
@@ -230,7 +221,7 @@ def builtin(name: str, made: Any, *types: Any, aggregate: bool = False) -> Calla
     def two(a: Any, b: Any) -> Any:
         raise NotImplementedError  # never called
 
-    udf: Any = ibis().udf.agg if aggregate else ibis().udf.scalar
+    udf: Any = ibis.udf.agg if aggregate else ibis.udf.scalar
     named: Any = udf.builtin(name=name, signature=(types, made))
     function: Callable[..., Any] = named(one if len(types) == 1 else two)
     return function
@@ -253,8 +244,6 @@ def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], si
 
 def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
     """The same rows in batches of at least `size` rows, except the last."""
-    import pyarrow as pa
-
     waiting: list[Any] = []
     for batch in itertools.chain(batches, [None]):
         waiting += [] if batch is None else [batch]
@@ -272,7 +261,6 @@ def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: st
     con = backend(table)
 
     def partition(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow as pa
         from pyspark import TaskContext
 
         task = TaskContext.get()
@@ -346,8 +334,6 @@ class Connection:
         """The same connection for ibis: the same state, the same locks."""
         with snapshots.state(self).lock:  # ibis asks DuckDB at once, which must not break off what another thread reads
             if "_ibis" not in vars(self):
-                import ibis
-
                 made = ibis.duckdb.from_connection(self.con)
                 vars(made)["_uptack_state"] = snapshots.state(self)
                 self._ibis = made

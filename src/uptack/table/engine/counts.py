@@ -29,6 +29,7 @@ from uptack.table.ids import of_fields
 from uptack.table.memory.counts import sum_units
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name, group_key
+from uptack.table.packages import ibis, pa
 from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
 from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import CodedField, Field, no_rows
@@ -132,7 +133,7 @@ def common(table: EngineTable, column: Column, least: int) -> tuple[list[Hashabl
     kind = left.kinds[column.name]
     key = as_floats(left.table[column.name]) if kind in TIMED else value(left, column.name)
     grouped = _units_by_key(left, {"c": key})
-    enough = connection.ibis().literal(str(max(least, 1))).cast(UNITS)
+    enough = ibis.literal(str(max(least, 1))).cast(UNITS)
     found: dict[Hashable, int] = {}
     for row in connection.result_rows(grouped.filter(grouped.units.cast(UNITS) >= enough)):
         plain = canonical(row["c"] if kind in TIMED else key_value(row["c"], kind))  # ticks are whole numbers
@@ -170,8 +171,6 @@ class FieldLayout:
 
 def _key_field(kind: Kind, values: Any) -> Field:
     """A column of keys of a record batch. Integers of the machine are taken as they are."""
-    import pyarrow as pa
-
     if kind == "integer" and pa.types.is_integer(values.type):
         gone, whole = np.asarray(values.is_null()), np.asarray(values.fill_null(0))
         return Field(kind, whole.size, lambda: (whole, gone))
@@ -266,7 +265,7 @@ def _combinations_per_person(left: EngineTable, names: Sequence[str]) -> Integer
 
 def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> Any:
     """Each person's ids and up to `at_most` values (c0, c1, ...) that most of her rows have, the first ones of ties."""
-    ibis, ids, cells = connection.ibis(), list(left.ids), [f"c{i}" for i in range(len(names))]
+    ids, cells = list(left.ids), [f"c{i}" for i in range(len(names))]
     theirs = _theirs(left, names)
     order = [term for c in cells for term in (theirs[c].isnull(), theirs[c].asc())]
     window = ibis.window(group_by=ids, order_by=[theirs.m.desc(), *order])
@@ -277,7 +276,7 @@ def favourites(left: EngineTable, names: Sequence[str], at_most: int) -> Any:
 def value(table: EngineTable, name: str) -> Any:
     """A column as keys: no two that are equal, and null for what is missing."""
     key = without_negative_zero(table.key(name))
-    return connection.ibis().ifelse(missing(key), connection.ibis().null().cast(key.type()), key)
+    return ibis.ifelse(missing(key), ibis.null().cast(key.type()), key)
 
 
 # -------------------------------------------------------------------------------------------------------------- trues
@@ -292,7 +291,7 @@ def trues(table: EngineTable, name: str | None, at_most: int = 1) -> int:
     left = there.matching_rows()
     if not left.ids:
         return left.count()
-    theirs, ibis = left.everybody(), connection.ibis()
+    theirs = left.everybody()
     most = ibis.least(theirs.m, ibis.literal(at_most, type="int64"))
     return int(connection.result_rows(theirs.aggregate(found=most.sum()))[0]["found"] or 0)
 

@@ -23,6 +23,7 @@ from uptack.table.engine import connection
 from uptack.table.engine.expressions import as_floats, missing
 from uptack.table.engine.files import parquet
 from uptack.table.exact_sum import Floats
+from uptack.table.packages import ibis, pa, pq
 from uptack.table.protocol import Category, Read, RowDesign
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def _select(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
 
 def _level_number(table: EngineTable, category: Category) -> Any:
     """The number of each row's level; null for a missing one."""
-    ibis = connection.ibis()
     nowhere, last = ibis.null().cast("int32"), ibis.literal(len(category.levels), "int32")
     other = {"missing": nowhere, "first": ibis.literal(0, "int32"), "own": last}[category.others]
     has, levels = table.has, enumerate(category.levels)
@@ -94,8 +94,6 @@ def _compute_batch(names: Sequence[str], reads: int, make: Make, batch: Any) -> 
 
     Nobody sees floating-point warnings there.
     """
-    import pyarrow as pa
-
     with np.errstate(all="ignore"):
         made = make([connection.floats(batch.column(i)) for i in range(reads)])
     columns = [pa.array(np.ascontiguousarray(line), pa.float64()) for line in made]
@@ -125,8 +123,6 @@ def _on_executors(rows: Any, making: Callable[[Any], Any], names: Sequence[str],
 
 def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
     """A file: rows are made once. A file that does not have as many rows as the table is an error."""
-    import pyarrow as pa
-
     theirs, limits = connection.backend(rows), dict[str, Any]()
     if theirs.name == "duckdb":
         asked = "SELECT " + ", ".join(f"current_setting('{one}')" for one in SETTINGS)
@@ -145,8 +141,6 @@ def _on_disk(rows: Any, making: Callable[[Any], Any], count: int) -> Any:
 
 def _write_file(path: Path, batches: Iterator[Any], nothing: Any) -> int:
     """Writes the rows, and returns their number. `nothing` is a batch without rows."""
-    import pyarrow.parquet as pq
-
     first, rows = next(batches, nothing), 0
     with pq.ParquetWriter(path, first.schema, use_dictionary=False, write_statistics=False) as file:
         for batch in itertools.chain([first], batches):

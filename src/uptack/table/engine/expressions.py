@@ -11,6 +11,7 @@ import numpy as np
 from uptack.errors import InvalidArgument
 from uptack.table import snapshots
 from uptack.table.engine import connection
+from uptack.table.packages import ibis, ops
 from uptack.table.unit import PrivacyUnit
 from uptack.table.values.kinds import LARGEST, Kind
 from uptack.table.values.times import DAY, EPOCH, FIRST, LAST, SECOND, Form
@@ -31,7 +32,7 @@ def column_kind(dtype: Any) -> Kind:
 
 def float_literal(value: float) -> Any:
     """A float as the engine reads it, to the last bit: text is rounded once, other literals may be rounded twice."""
-    return connection.ibis().literal(repr(float(value))).cast("float64")
+    return ibis.literal(repr(float(value))).cast("float64")
 
 
 def as_floats(values: Any) -> Any:
@@ -44,7 +45,6 @@ def as_floats(values: Any) -> Any:
         return ticks(values)
     if not (values.type().is_decimal() and connection.backend(values).name == "postgres"):
         return (values.cast("int32") if values.type().is_boolean() else values).cast("float64")
-    ibis = connection.ibis()
     nan, most, least = (ibis.literal(str(one)).cast("decimal") for one in ("NaN", LARGEST, "2.4703282292062328e-324"))
     return ibis.cases(
         (values == nan, ibis.null().cast("float64")),
@@ -76,9 +76,9 @@ def infinite(values: Any) -> Any:
 def integer_literal(wanted: int, dtype: Any) -> Any:
     """An integer of the column's own type; null, which nothing is equal to, where the type does not reach so far."""
     try:
-        return connection.ibis().literal(wanted, type=dtype.copy(nullable=True))
+        return ibis.literal(wanted, type=dtype.copy(nullable=True))
     except Exception:
-        return connection.ibis().null().cast(dtype)
+        return ibis.null().cast(dtype)
 
 
 def compares_bytes(con: Any) -> bool:
@@ -113,10 +113,10 @@ def text_bytes(con: Any, text: object) -> Any:
     except UnicodeEncodeError:
         found = None
     if found is None or (con.name == "postgres" and b"\0" in found):
-        return connection.ibis().null().cast("binary")
+        return ibis.null().cast("binary")
     if con.name == "postgres":  # ibis writes bytes in a form that PostgreSQL does not read
-        return text_key(con, connection.ibis().literal(text))
-    return connection.ibis().literal(found)
+        return text_key(con, ibis.literal(text))
+    return ibis.literal(found)
 
 
 def key_value(key: Any, kind: Kind) -> Any:
@@ -151,7 +151,7 @@ def reads_times(con: Any, dtype: Any) -> bool:
 
 def ticks(values: Any) -> Any:
     """The floats nearest to the ticks of a column of times; null where there is none."""
-    ibis, dtype = connection.ibis(), values.type()
+    dtype = values.type()
     read = _READ[connection.backend(values).name]
     if dtype.is_timestamp() and dtype.scale == 9:  # from 1677 to 2262
         return read(values)
@@ -172,7 +172,7 @@ def _duckdb(values: Any) -> Any:
     where no row that comes here has it, and fails at one that has no microseconds.
     """
     if values.type().is_date():
-        start = connection.ibis().literal(EPOCH.date()).cast(values.type())
+        start = ibis.literal(EPOCH.date()).cast(values.type())
         days = connection.builtin("subtract", int, values.type(), values.type())(values, start)
         return days.cast("float64") * float(DAY)
     if not values.type().is_timestamp() or values.type().scale != 9:
@@ -214,7 +214,7 @@ _READ: dict[str, Callable[[Any], Any]] = {"duckdb": _duckdb, "postgres": _postgr
 def without_negative_zero(key: Any) -> Any:
     """The same key, without -0.0, which is 0.0 everywhere else."""
     zero = float_literal(0.0)
-    return connection.ibis().ifelse(key == zero, zero, key) if key.type().is_floating() else key
+    return ibis.ifelse(key == zero, zero, key) if key.type().is_floating() else key
 
 
 def people_counts(rows: Any, ids: Sequence[str]) -> Any:
@@ -225,7 +225,6 @@ def people_counts(rows: Any, ids: Sequence[str]) -> Any:
 
 def row_weight(m: Any, unit: PrivacyUnit) -> Any:
     """The units of each row of a person with m rows."""
-    ibis = connection.ibis()
     return unit.weights(m, lambda each, most: ibis.least(each, ibis.literal(most, type="int64"))).cast("int64")
 
 
@@ -275,8 +274,6 @@ def with_failures_missing(table: Any) -> Any:
 
     Views, and queries in the engine's own language, can't be looked into: see "What is not protected" in the docs.
     """
-    from ibis.expr import operations as ops
-
     root, on_duckdb = table.op(), connection.backend(table).name == "duckdb"
     if not any(_can_fail(node) for node in root.find(ops.Value)):
         return table
@@ -300,8 +297,6 @@ def with_failures_missing(table: Any) -> Any:
 
 def _null_on_failure(value: Any, on_duckdb: bool) -> Any:
     """A value that is null where it fails."""
-    from ibis.expr import operations as ops
-
     if not any(_can_fail(node) for node in _within(value)):
         return value
     whole_table = (ops.Reduction, ops.Analytic, ops.WindowFunction, ops.Subquery, ops.Impure)
@@ -312,8 +307,6 @@ def _null_on_failure(value: Any, on_duckdb: bool) -> Any:
 
 def _within(value: Any) -> list[Any]:
     """The operations of a value, and none of the table that it is of."""
-    from ibis.expr import operations as ops
-
     found, waiting = [], [value]
     while waiting:
         node = waiting.pop()
@@ -325,8 +318,6 @@ def _within(value: Any) -> list[Any]:
 
 def _can_fail(node: Any) -> bool:
     """Whether an operation may fail on a row. A cast can't if the new type holds all values of the old one."""
-    from ibis.expr import operations as ops
-
     if not isinstance(node, ops.Cast):
         return type(node).__name__ not in SAFE and not isinstance(node, ops.Reduction | ops.Analytic)
     old, new = node.arg.dtype, node.to

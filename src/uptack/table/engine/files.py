@@ -23,6 +23,7 @@ from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.time_cells import DURATION
 from uptack.table.engine import connection
 from uptack.table.names import column_name
+from uptack.table.packages import ibis, pa, pads, pc
 from uptack.table.schema import Schema
 from uptack.table.snapshots import state, without_engine_errors
 
@@ -123,7 +124,7 @@ def _connect(url: str) -> Any:
         must = "the URL of an engine that ibis supports"
         raise InvalidArgument("data", must, repr(f"{scheme}://…"), "Such as postgres://user@host/base::table.")
     with contextlib.suppress(ImportError):
-        return connection.ibis().connect(url)
+        return ibis.connect(url)
     raise UptackError(f'data at {scheme}:// need a package of ibis: pip install "ibis-framework[{engine}]"')
 
 
@@ -161,7 +162,6 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
 
     They are from the first rows of a file, and **not private**.
     """
-    import pyarrow.compute as pc
 
     def look() -> list[str]:
         paths, layout = text_layout(path, options)
@@ -342,9 +342,6 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
     DuckDB fails on a file with one such cell, but is faster and tried first. Columns go by position: Arrow and DuckDB
     disagree on names that are empty, or equal except for their case.
     """
-    import pyarrow as pa
-    import pyarrow.dataset as pads
-
     plain = pads.dataset(names, format="parquet").schema
     folders = [(name, pa.string()) for name in table.columns[len(plain) :]] if hive else []
     texts = [_is_text(f.type) for f in plain] + [False] * len(folders)
@@ -365,16 +362,12 @@ def _mend(con: Any, table: Any, names: list[str], hive: bool) -> None:
 
 
 def _is_text(dtype: Any) -> bool:
-    import pyarrow as pa
-
     inner = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
 
 
 def arrow(con: Any, names: list[str]) -> Any:
     """Arrow files. Nothing has checked their texts, so what is not UTF-8 is missing."""
-    import pyarrow.dataset as pads
-
     raw, read = connection.new_name(), pads.dataset(names, format="ipc")
     for name in names:
         if pads.dataset(name, format="ipc").schema != read.schema:

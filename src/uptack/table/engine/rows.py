@@ -27,6 +27,7 @@ from uptack.table.engine.expressions import float_literal, infinite, key_value, 
 from uptack.table.exact_sum import Floats, exact_sum
 from uptack.table.ids import of_fields
 from uptack.table.memory.rows import MemoryRows, by_part, by_weight, least
+from uptack.table.packages import ibis
 from uptack.table.protocol import Additive, Keys, Of, PerPerson, Steps, apply_steps
 from uptack.table.search import Gap, Order, PivotCounts, Size, WeightedRows, Window, orders, sum_of_ranks
 from uptack.table.unit import Integers, PrivacyUnit, roomy
@@ -294,7 +295,7 @@ class EngineRows:
     def places(self, of: Of) -> Any:
         """The ids of people with their places, in the order of ids: of all, or of those who have complete rows."""
         theirs = self.people if of == "complete" else self.everybody
-        return theirs.select(*self.ids, place=connection.ibis().row_number().over(order_by=self.ids))
+        return theirs.select(*self.ids, place=ibis.row_number().over(order_by=self.ids))
 
     def _rows_with_places(self, of: Of) -> Any:
         return self.complete.join(self.places(of), self.ids).select(*self.names, "place")
@@ -515,7 +516,7 @@ class QueryScans:
         ends, v = sorted(set(pivots)), f"v{column}"
         rows = weigh(self.rows.filter(self.rows[v] <= float_literal(ends[-1])))
         sides = [side(rows[v], float_literal(end)) for end in ends for side in SIDES]
-        part = connection.ibis().cases(*((side, i) for i, side in enumerate(sides)))
+        part = ibis.cases(*((side, i) for i, side in enumerate(sides)))
         parts = rows.group_by(part=part.cast("int16")).aggregate(rows=rows.count(), units=unit_sum(rows.w))
         found = np.zeros((2, 2 * len(ends)), object)
         for line in connection.result_rows(parts):
@@ -579,7 +580,7 @@ class QueryScans:
 
 
 def _random_rows(rows: Any, part: float) -> Any:
-    return rows.filter(connection.ibis().random() < part)
+    return rows.filter(ibis.random() < part)
 
 
 def _exact_total(batch: Any) -> list[int]:
@@ -610,7 +611,7 @@ ORDER = ("o0", "o1")
 
 def order_keys(key: Any) -> dict[str, Any]:
     """The columns by which rows of a person are ordered before their values: those without a key come first."""
-    ibis, gone = connection.ibis(), missing(key)
+    gone = missing(key)
     return {"o0": ibis.ifelse(gone, 0, 1), "o1": ibis.ifelse(gone, ibis.null().cast(key.type()), key)}
 
 
@@ -650,7 +651,7 @@ def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
     beside = ORDER if own.order is not None else ()
     v = complete[f"v{column}"]
     if rows.drops is None and not rows.valued:
-        v = connection.ibis().ifelse(missing(v), float_literal(np.nan), v)
+        v = ibis.ifelse(missing(v), float_literal(np.nan), v)
     read = complete.select(*ids, *beside, v=v)
     if own.how in ("min", "max"):
         made = read.group_by(ids).aggregate(v=read.v.min() if own.how == "min" else read.v.max())
@@ -660,7 +661,6 @@ def _column_numbers(rows: EngineRows, column: int, own: PerPerson) -> Floats:
         many = _row_counts(rows)
         sums = connection.fold_batches(sorted_rows, functools.partial(_sums_in_order, many.size))
         return np.clip(sums / many if own.how == "mean" else sums, -LARGEST, LARGEST)
-    ibis = connection.ibis()
     window = ibis.window(group_by=ids, order_by=[*beside, "v"])
     ranked = read.join(rows.people.select(*ids, "m"), ids).mutate(place=ibis.row_number().over(window))  # from 0
     place = (ranked.m - 1) // 2 if own.how == "median" else ranked.m - 1

@@ -33,6 +33,7 @@ from uptack.table.engine.rows import Drops, EngineRows, order_keys, person_numbe
 from uptack.table.memory.rows import MemoryRows
 from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name
+from uptack.table.packages import ibis
 from uptack.table.protocol import (
     SECRET,
     Clipped,
@@ -236,7 +237,7 @@ class EngineTable(Table):
         if wanted is None:
             return missing(values)
         if found == "number" and isinstance(wanted, int) and canonical(nearest(wanted)) != wanted:
-            return connection.ibis().literal(False)  # no float is this integer
+            return ibis.literal(False)  # no float is this integer
         return (values == literal(found, values, wanted)).fill_null(False)
 
     @cached_property
@@ -249,7 +250,7 @@ class EngineTable(Table):
 
     def _raw(self, column: Column) -> Any:
         """The numbers of all rows as floats, before anything is done to them; null where there is none."""
-        ibis, nothing = connection.ibis(), connection.ibis().null().cast("float64")
+        nothing = ibis.null().cast("float64")
         value = column.expr
         if isinstance(value, Meets):
             met, among = (rows_meeting(self._operand, [one]) for one in (value.condition, value.among))
@@ -259,12 +260,11 @@ class EngineTable(Table):
         return self._hide(found)
 
     def _hide(self, values: Any) -> Any:
-        ibis = connection.ibis()
         return ibis.ifelse(self._meets_all, values, ibis.null().cast(values.type())) if self.conditions else values
 
     def _value(self, column: Column, way: Infinite | None) -> Any:
         """Numbers as a question is about them, all rows; those that are left out are among them."""
-        v, ibis = steps_as_expression(column.steps, self._raw(column)), connection.ibis()
+        v = steps_as_expression(column.steps, self._raw(column))
         if way == "drop" or (way is None and column.missing == "keep"):
             return v
         v = ibis.ifelse(
@@ -370,8 +370,8 @@ def steps_as_expression(steps: Steps, v: Any) -> Any:
     """What steps make of an expression, row by row."""
     for step in steps:
         if isinstance(step, Clipped):
-            low, high, nothing = float_literal(0.0), float_literal(1.0), connection.ibis().null().cast("float64")
-            v = connection.ibis().cases((missing(v), nothing), (v > high, high), (v < low, low), else_=v)
+            low, high, nothing = float_literal(0.0), float_literal(1.0), ibis.null().cast("float64")
+            v = ibis.cases((missing(v), nothing), (v > high, high), (v < low, low), else_=v)
         else:
             v = (v - float_literal(step.centre)).abs()
     return v
@@ -406,7 +406,7 @@ def _meets(one: Condition, values: Any) -> Any:
         limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
         always = comparison_of_type(sign, end, limits)
         if always is not None:
-            return connection.ibis().literal(always)
+            return ibis.literal(always)
         return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
 
     return one.mask(~missing(values), same, compare)
@@ -419,7 +419,7 @@ def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:
     from 0.0, so floats are compared with one after the other there.
     """
     if not wanted:
-        return connection.ibis().literal(False)
+        return ibis.literal(False)
     if len(wanted) == 1:
         return (values == wanted[0]).fill_null(False)
     if one.kind == "number" and connection.backend(values).name not in ("duckdb", "postgres"):
@@ -430,7 +430,6 @@ def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:
 
 def literal(kind: Kind, values: Any, value: Any) -> Any:
     """A canonical value as rows of a column have it; null, which nothing is equal to, where none can have it."""
-    ibis = connection.ibis()
     if kind in ("time", "other", "any"):
         return value
     if kind == "text":

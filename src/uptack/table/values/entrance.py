@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from uptack import checks, interrupts
 from uptack.errors import InvalidArgument
 from uptack.table.names import column_name
+from uptack.table.packages import pa, pc
 from uptack.table.values.kinds import LARGEST, NUMERIC, Kind, canonical, in_order, labels_of_kind, number
 from uptack.table.values.times import (
     DAY,
@@ -372,9 +373,6 @@ def _through_arrow(column: Any, convert: Callable[[Any], Any]) -> Field:
 
 def of_arrow(values: Any) -> Field:
     """A column of Arrow, whole or in chunks."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     kind, size = arrow_kind(values.type), len(values)
@@ -396,8 +394,6 @@ def of_arrow(values: Any) -> Field:
 
 def arrow_kind(dtype: Any) -> Kind:
     """The kind of a type of Arrow."""
-    import pyarrow as pa
-
     kinds: dict[Kind, tuple[Any, ...]] = {
         "integer": (pa.types.is_integer,),
         "number": (pa.types.is_floating, pa.types.is_decimal),

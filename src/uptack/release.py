@@ -88,7 +88,6 @@ class EachNoise:
     parts: tuple[Noise | None, ...]
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The bounds of every coordinate."""
         if any(part is None for part in self.parts):
             raise NoInterval("the error of some coordinate depends on the data, so there is no interval for it")
         ends = [part.around(v, confidence) for part, v in zip(self.parts, value, strict=True) if part is not None]
@@ -238,7 +237,6 @@ class Release(Tabular, Generic[T]):
         return [{**one, **cost, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(figures)]
 
     def table(self) -> FigureTable:
-        """The figures, their intervals if the law of the noise is known, the cost, and notes."""
         ends, percent = self.interval_at_hand()
         figures = of_value(self.value, ends, self.labels)
         notes = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
@@ -400,7 +398,6 @@ class NoReply(Tabular):
         return [{"value": None, "low": None, "high": None, **_price(self.privacy), "note": note}]
 
     def table(self) -> FigureTable:
-        """⊥, its cost, and what would give a reply."""
         notes = (self.reason, str(self.privacy))
         return FigureTable(self.mechanism, ("value",), (("⊥ (no reply)",),), notes, private=self.private)
 

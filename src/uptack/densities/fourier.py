@@ -37,7 +37,7 @@ from uptack.exact import Rational
 from uptack.kernels.curves import Floats, FourierDensity
 from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy
-from uptack.noise.integer_laplace import LARGEST_SCALE, refuse_tiny
+from uptack.noise.integer_laws import LARGEST_SCALE, refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release

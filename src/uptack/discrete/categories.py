@@ -91,7 +91,6 @@ class CellLimit(Mechanism[Integers, int]):
         return np.array([int(people[g + 1 :].sum()) for g in self.limits], np.int64)
 
     def draw(self, value: Integers, entropy: Entropy) -> int:
-        """By the theorem above."""
         beyond, weights = self.scores(value), [Fraction(1, 4**g * g**4) for g in self.limits]
         candidates = WeightedCandidates(self.limits, weights, beyond - beyond.min())
         chosen = candidates.draw(decay(2 * self.epsilon), entropy)

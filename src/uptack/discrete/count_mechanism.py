@@ -209,11 +209,9 @@ class TableDraw(Mechanism[int, int]):
     table: CountMechanism
 
     def draw(self, value: int, entropy: Entropy) -> int:
-        """An exact draw."""
         return self.table.sample(value, entropy=entropy)
 
     def price(self, value: int, other: int, output: int) -> float:
-        """The largest log-ratio of two rows."""
         weights = self.table.weights
         return float(np.abs(np.log(weights[value].astype(float)) - np.log(weights[other].astype(float))).max())
 

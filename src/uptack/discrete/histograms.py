@@ -37,8 +37,7 @@ from uptack.labels import label, printable
 from uptack.mechanisms import laplace
 from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.integer_laplace import refuse_tiny
-from uptack.noise.integer_laws import Integers
+from uptack.noise.integer_laws import Integers, refuse_tiny
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
@@ -83,7 +82,6 @@ class Histogram(PlottedValue, Mapping[Hashable, Any]):
         return printable(f"Histogram({{{', '.join(f'{cell!r}: {count}' for cell, count in pairs)}}})")
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per cell: its key, or its edges, and its count."""
         low, high = (itertools.repeat(None),) * 2 if ends is None else ends
         cells: tuple[Any, ...] = self.cells
         names = [{"from": cell[0], "to": cell[1]} for cell in cells] if self.of_edges else [{"cell": c} for c in cells]

@@ -123,7 +123,6 @@ class DensityCurve(TabularValue):
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per grid point."""
         return [line({"x": x}, y) for x, y in zip(self.points.tolist(), self.values.tolist(), strict=True)]
 
     def __repr__(self) -> str:
@@ -230,7 +229,6 @@ class FourierDensity(ReleasedValue):
         return FourierDensity(self.frequencies, shrunk, self.low, self.high, self.standard_error)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         return {
             "low": list(self.low),
             "high": list(self.high),
@@ -304,7 +302,6 @@ class Curve(TabularValue):
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per point, with the band."""
         names = [{f"x{i}" if len(at) > 1 else "x": v for i, v in enumerate(at)} for at in self.points.tolist()]
         figures = (self.values.tolist(), self.low.tolist(), self.high.tolist())
         return [line(*figure) for figure in zip(names, *figures, strict=True)]

@@ -48,11 +48,9 @@ class NoisyCoordinates(Mechanism[Floats, Floats]):
     ahead: Callable[[int], Integers]
 
     def draw(self, value: Floats, entropy: Entropy) -> Floats:
-        """The coordinates on their grid, moved by noise that does not depend on them."""
         return self.noise.grid.move(value, self.ahead(value.size))
 
     def price(self, value: Floats, other: Floats, output: Floats) -> float:
-        """What the move costs at the δ of the loss."""
         return self.noise.price(value, other, output)
 
 

@@ -23,8 +23,7 @@ from uptack.exact import Rational, ball, read
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
 from uptack.noise.continuous_noise import Body, nearest_integers
 from uptack.noise.continuous_noise import gamma as gamma_variable
-from uptack.noise.integer_laplace import refuse_tiny
-from uptack.noise.integer_laws import VectorLaw
+from uptack.noise.integer_laws import VectorLaw, refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
@@ -45,7 +44,6 @@ class GridNoise:
     rounding: float
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The value less the law's own exact interval."""
         low, high = self.law.interval(confidence)
         return value - high * self.step - self.rounding, value - low * self.step + self.rounding
 
@@ -79,7 +77,6 @@ class GridMechanism(Mechanism[Floats, Floats]):
         return self.grid.move(value, self.law.draw(value.size, entropy))
 
     def price(self, value: Floats, other: Floats, output: Floats) -> float:
-        """The price of the move under the law, in steps."""
         return self.law.price(self.move(value, other), Fraction(getattr(self.loss, "delta", 0)))
 
     @property
@@ -111,12 +108,10 @@ class IntegerNoise(Mechanism[NDArray[Any], NDArray[Any]]):
     law: VectorLaw
 
     def draw(self, value: NDArray[Any], entropy: Entropy) -> NDArray[Any]:
-        """The array with noise."""
         noisy: NDArray[Any] = value + self.law.draw(value.size, entropy).reshape(value.shape)
         return noisy
 
     def price(self, value: NDArray[Any], other: NDArray[Any], output: NDArray[Any]) -> float:
-        """The price of the move under the law."""
         move = [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)]
         return self.law.price(move, Fraction(getattr(self.loss, "delta", 0)))
 
@@ -142,7 +137,6 @@ class NormMechanism(Mechanism[Sequence[Fraction], Sequence[int]]):
         return nearest_integers(noisy, d + 1 + self.body.uniforms, entropy)
 
     def price(self, value: Sequence[Fraction], other: Sequence[Fraction], output: Sequence[int]) -> float:
-        """‖move‖_K over the scale."""
         move = np.array([float(b - a) for a, b in zip(value, other, strict=True)])
         return self.body.norm(move) / float(self.scale)
 

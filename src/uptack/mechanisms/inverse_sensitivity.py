@@ -297,7 +297,6 @@ class InverseDraw(Mechanism[Scored, Any]):
         return InverseDraw(loss.BoundedRange(epsilon), decay(epsilon / rows))
 
     def draw(self, value: Scored, entropy: Entropy) -> Any:
-        """The candidates know how."""
         return value.draw(self.rho, entropy)
 
     def price(self, value: Scored, other: Scored, output: Any) -> float:

@@ -74,7 +74,6 @@ class MatrixLaplaceLaw:
     rounding: float
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The value less the interval of each entry by itself."""
         outside, d = 1 - float(read(confidence)), self.dimension
         reach = np.full((d, d), self.theta / 2 * beyond(float(d + 1), outside))
         np.fill_diagonal(reach, self.theta * beyond((d + 1) / 2, outside))
@@ -155,7 +154,6 @@ class MatrixLaplace(Mechanism[Matrix, Floats]):
     grid: Grid
 
     def draw(self, value: Matrix, entropy: Entropy) -> Floats:
-        """By the lemma above."""
         d, step = len(value), Fraction(self.grid.step)
         lower = [(i, j) for i in range(d) for j in range(i + 1)]
         centre, half = [Fraction(value[i][j]) / step for i, j in lower], self.theta / step / 2
@@ -173,7 +171,6 @@ class MatrixLaplace(Mechanism[Matrix, Floats]):
         return out
 
     def price(self, value: Matrix, other: Matrix, output: Floats) -> float:
-        """The nuclear norm of the move, over θ."""
         rows = zip(value, other, strict=True)
         move = [[Fraction(b) - Fraction(a) for a, b in zip(*pair, strict=True)] for pair in rows]
         largest = max((abs(v) for row in move for v in row), default=Fraction(0)) or Fraction(1)

@@ -367,7 +367,6 @@ class FloatSums(Sums):
 
     @cached_property
     def shares(self) -> Floats:
-        """Of all candidates."""
         return self.volumes / float(self.bin.size)
 
     def powers(self, exponents: Any) -> Any:
@@ -375,17 +374,14 @@ class FloatSums(Sums):
         return np.exp(self.log_q * exponents)
 
     def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[float], float]:
-        """At the largest scale."""
         logs = [self.log_q * exponent + scale for exponent, scale in zip(exponents, scales, strict=True)]
         return [math.exp(log - max(logs)) for log in logs], max(logs)
 
     def rescale(self, x: Floats, scale: float) -> tuple[Floats, float]:
-        """Divided by the largest."""
         largest = float(x.max()) or 1.0
         return x / largest, scale + math.log(largest)
 
     def weights(self, x: Any, exponents: Any, scales: Any = 0.0) -> Floats:
-        """Their logarithms."""
         with np.errstate(divide="ignore"):
             logs: Floats = np.log(x)
         logs += self.log_q * np.asarray(exponents)
@@ -408,24 +404,19 @@ class ExactSums(Sums, Generic[Number]):
 
     @cached_property
     def shares(self) -> Numbers:
-        """The volumes."""
         return np.array([[volume * self.q**0 for volume in row] for row in self.volumes.tolist()], object)
 
     def powers(self, exponents: Any) -> Any:
-        """One by one."""
         power: Any = np.frompyfunc(lambda k: self.q ** int(k), 1, 1)
         return power(exponents)
 
     def factors(self, exponents: Sequence[int], scales: Sequence[float]) -> tuple[Sequence[Number], float]:
-        """There is one scale."""
         return [self.q**exponent for exponent in exponents], 0.0
 
     def rescale(self, x: Numbers, scale: float) -> tuple[Numbers, float]:
-        """As it is."""
         return x, scale
 
     def weights(self, x: Any, exponents: Any, scales: Any = 0.0) -> list[Number]:
-        """The products themselves."""
         return list(np.array(x, object) * self.powers(np.asarray(exponents)))
 
 
@@ -460,7 +451,6 @@ class ChainDraw(Mechanism[Chain, tuple[list[int], list[int] | None]]):
     q: Fraction
 
     def draw(self, value: Chain, entropy: Entropy) -> tuple[list[int], list[int] | None]:
-        """By the theorem above."""
         return value.draw(entropy)
 
     def public(self, output: tuple[list[int], list[int] | None]) -> tuple[list[int], None]:

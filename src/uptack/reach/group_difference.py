@@ -79,7 +79,6 @@ class PairwiseShift(Reach):
         self._high = self._edges([high + 1 for high in highs], [high >= pairs for high in highs], "right", np.inf)
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """The ends for k = 0, ..., steps."""
         return self._low[: steps + 1], self._high[: steps + 1]
 
     def _edges(self, wanted: list[int], beyond: list[bool], side: str, outside: float) -> Floats:

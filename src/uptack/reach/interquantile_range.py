@@ -24,7 +24,6 @@ class InterquantileRange(Difference):
         super().__init__(x, x, ranks[::-1], steps, rows_per_person)
 
     def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
         low, high = super().interval(k)
         return max(low, 0.0), high
 
@@ -74,7 +73,6 @@ class PeopleRange(Reach):
         self._a, self._b = ((2 * rank - 1) * (U // 2) for rank in ranks)
 
     def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
         return self._narrowest(k * U), self._widest(k * U)
 
     def _widest(self, moved: int) -> float:

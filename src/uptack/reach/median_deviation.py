@@ -46,7 +46,6 @@ class MedianDeviation(Reach):
         self._span = (first, last)
 
     def interval(self, k: int) -> tuple[float, float]:
-        """The ends for one k."""
         m = self._g * k
         a, b = float(self._left[m]), float(self._right[m])
         return self._extreme(a, b, self._rank - m, lowest=True), self._extreme(a, b, self._rank + m, lowest=False)

@@ -77,12 +77,10 @@ class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
         return float(self.scale) * math.sqrt(2 * (self.lower / self.block + self.block - 1))
 
     def draw(self, value: Integers, entropy: Entropy) -> tuple[Integers, Integers]:
-        """Both sides."""
         below, above = self._errors(self.lower, entropy), self._errors(self.upper, entropy)
         return np.cumsum(value)[: self.lower] + below, np.cumsum(value[::-1])[: self.upper] + above
 
     def price(self, value: Integers, other: Integers, output: tuple[Integers, Integers]) -> float:
-        """How far all that is counted moves, over the scale."""
         parts = zip(self.parts(value), self.parts(other), strict=True)
         return sum(int(np.abs(a - b).sum()) for a, b in parts) / float(self.scale)
 
@@ -281,7 +279,6 @@ class Ecdf(TabularValue):
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per knot: the share of rows up to it, with the band of 95%."""
         band = self.band()
         columns = (self.knots.tolist(), self.shares.tolist(), band.lower.tolist(), band.upper.tolist())
         return [line({"up to": x}, *figure) for x, *figure in zip(*columns, strict=True)]

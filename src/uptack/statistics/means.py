@@ -85,7 +85,6 @@ class SumInterval(MeanInterval):
     """The interval of a sum: that of the mean `times` the number of rows, with the noise of both sums."""
 
     def half(self, confidence: Rational, sampling: bool) -> float:
-        """Half the width without tails."""
         moments, q, h = self.moments, laplace_quantile(confidence), self.moments.frame.half
         noise = math.hypot(q * moments.first_scale * moments.rows * h, q * moments.total_scale * moments.frame.centre)
         return (

@@ -78,7 +78,6 @@ class ShiftedReach(Reach):
     origin: float
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """Those of T, moved."""
         low, high = (np.clip(end, -8e307, 8e307) for end in self.reach.intervals(steps))
         origin = min(max(self.origin, -8e307), 8e307)
         return low - origin, high - origin

@@ -24,7 +24,7 @@ from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.exact import Real, ball, least
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.noise.coins import pick
-from uptack.noise.integer_laplace import LARGEST_SCALE
+from uptack.noise.integer_laws import LARGEST_SCALE
 from uptack.privacy import cost
 from uptack.privacy.loss import BoundedRange, Zcdp
 from uptack.table.unit import PrivacyUnit
@@ -60,12 +60,10 @@ class GaussianCounts(Mechanism[Counts, Counts]):
     law: IntegerGaussian
 
     def draw(self, value: Counts, entropy: Entropy) -> Counts:
-        """The counts with noise."""
         noisy: Counts = value + self.law.draw(value.size, entropy).reshape(value.shape)
         return noisy
 
     def price(self, value: Counts, other: Counts, output: Counts) -> float:
-        """|move|²/2σ² as ε."""
         if value.shape != other.shape:
             raise AssumptionFailed("the cells depend on the data")
         return _price(self.loss, self.law, [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)])
@@ -105,7 +103,6 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
         return value if there.size == len(keys) else ([keys[i] for i in there.tolist()], units[there])
 
     def draw(self, value: Keyed, entropy: Entropy) -> Keyed:
-        """Noise on every key that reaches the floor."""
         keys, units = self.above_floor(value)
         noisy = units + self.law.draw(len(keys), entropy)
         passing = noisy >= self.cutoff
@@ -135,13 +132,11 @@ class ScoredChoice(Mechanism[Sequence[int], int]):
     rate: Fraction
 
     def draw(self, value: Sequence[int], entropy: Entropy) -> int:
-        """A uniform real against the cumulative shares."""
         below = [int(score) - max(value) for score in value]
         logs = np.array([float(self.rate * score) for score in below])
         return pick(logs, lambda: (ball(self.rate * score).exp() for score in below), entropy)
 
     def price(self, value: Sequence[int], other: Sequence[int], output: int) -> float:
-        """The length of the interval."""
         if len(value) != len(other):
             raise AssumptionFailed("the candidates depend on the data")
         moves = [int(b) - int(a) for a, b in zip(value, other, strict=True)]

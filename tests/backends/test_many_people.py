@@ -16,8 +16,8 @@ from tests.helpers import people_column
 from uptack import ADD_REMOVE, SeededEntropy, histogram
 from uptack.densities.fourier import DensityBox, count_cells
 from uptack.densities.kernel_density import Bins
-from uptack.reach import interquantile_range
-from uptack.reach.interquantile_range import PeopleRange
+from uptack.reach import differences
+from uptack.reach.differences import PeopleRange
 from uptack.statistics import frames
 from uptack.table import search, unit
 from uptack.table.engine.rows import QueryScans
@@ -71,7 +71,7 @@ def answers(kept, one):
 
 def give_many(monkeypatch):
     """Everybody has many units from here on."""
-    for module in (unit, interquantile_range, frames):
+    for module in (unit, differences, frames):
         monkeypatch.setattr(module, "U", MANY)
 
 

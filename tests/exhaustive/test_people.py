@@ -24,7 +24,7 @@ from uptack.errors import NoInterval
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
-from uptack.reach.interquantile_range import PeopleRange
+from uptack.reach.differences import PeopleRange
 from uptack.statistics.frames import ColumnFrame
 from uptack.statistics.means import std, variance
 from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers

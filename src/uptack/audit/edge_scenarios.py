@@ -15,9 +15,19 @@ import numpy as np
 
 from uptack.audit import calls
 from uptack.audit.calls import call_of, request_call
-from uptack.audit.neighbours import MORE, change_rows, removals, two_values
 from uptack.audit.price import DRAWS
-from uptack.audit.scenario import COUNTED, LABELS, Pair, Pairs, PersonRows, Scenario
+from uptack.audit.scenario import (
+    COUNTED,
+    LABELS,
+    MORE,
+    Pair,
+    Pairs,
+    PersonRows,
+    Scenario,
+    change_rows,
+    removals,
+    two_values,
+)
 from uptack.discrete import Domain, minimax_count_mechanism, optimal_count_mechanism
 from uptack.kernels import FourierBasis, GaussianKernel
 from uptack.noise import LInfBall

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.binning import KeyCells, binning_of, by_calendar, check_calendar
 from uptack.discrete.categories import (
     SHARE,
     CellLimit,
@@ -27,7 +26,7 @@ from uptack.discrete.categories import (
     counting_note,
 )
 from uptack.discrete.count_noise import cell_noise, each_count, one_count
-from uptack.discrete.domains import groups_of
+from uptack.discrete.domains import KeyCells, binning_of, by_calendar, check_calendar, groups_of
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.display.tabular import align_lines, data_frame

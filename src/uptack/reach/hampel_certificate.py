@@ -46,7 +46,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 
 Integers = NDArray[np.int64]
 

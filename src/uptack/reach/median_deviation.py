@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats, Reach
+from uptack.reach.l_statistics import Floats, Reach
 from uptack.table.protocol import Column
 from uptack.table.reads import MEASURED, as_column
 from uptack.table.search import Order, Window

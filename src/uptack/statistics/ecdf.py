@@ -37,8 +37,7 @@ from uptack.exact import Rational, least
 from uptack.mechanisms.quantile_chain import window_sums
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
-from uptack.reach.l_statistics import quantile_rank
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats, quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
@@ -320,7 +319,7 @@ def ecdf(
     confidence band for that of the population.
 
     **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or by a
-    tree of chains (`uptack.mechanisms.quantile_tree`). The other half counts the rows between them, with integer noise
+    tree of chains (`uptack.mechanisms.quantile_chain`). The other half counts the rows between them, with integer noise
     of a law that does not depend on the data (`uptack.statistics.ecdf`). The rest is post-processing:
     `value.at(points)`, `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and
     `value.plot()` cost nothing more. The theorem of the band is in `uptack.statistics.ecdf.Ecdf.band`.

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.mechanisms.inverse_sensitivity import InverseDraw, WeightedCandidates
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 from uptack.release import Advice
 from uptack.statistics.column_options import Question, least_n
 from uptack.table.protocol import Column

@@ -40,7 +40,7 @@ from uptack.account import Outcome
 from uptack.display.numbers import number
 from uptack.mechanisms.additive_noise import noisy_integer, noisy_sums
 from uptack.noise import IntegerLaplace
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 from uptack.statistics.column_options import Question, public_size
 from uptack.statistics.frames import MOST_PER_ROW, ColumnFrame, FramePlan, draw_frame, enough_rows, refusal, tails_of
 from uptack.table.protocol import Column

@@ -22,7 +22,7 @@ from uptack.mechanisms.inverse_sensitivity import Refusal, slack_needed, steps_n
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import (

@@ -22,10 +22,9 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.synthesis import tuning
 from uptack.synthesis.cells import is_ordered
-from uptack.synthesis.fit import draw
+from uptack.synthesis.fit import Margin, draw
 from uptack.synthesis.measure import Shares, TwoWay, measure_columns, measure_pairs, round_price
 from uptack.synthesis.noisy_counts import RhoBudget, short
-from uptack.synthesis.one_way import Margin
 from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
 from uptack.table.ids import owners
 from uptack.table.memory.table import MemoryTable

@@ -94,14 +94,6 @@ class EachNoise:
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def _freeze(value: Any) -> Any:
-    """A read-only copy of an array; other values unchanged."""
-    if isinstance(value, np.ndarray):
-        value = value.copy()
-        value.setflags(write=False)
-    return value
-
-
 def _entries(value: Any) -> int:
     """How many entries a vector or a mapping has."""
     return value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, Mapping) else 1
@@ -133,7 +125,9 @@ class Release(Tabular, Generic[T]):
     labels: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _freeze(self.value))
+        if isinstance(self.value, np.ndarray):  # a read-only copy
+            object.__setattr__(self, "value", self.value.copy())
+            self.value.setflags(write=False)
 
     def __bool__(self) -> Literal[True]:
         return True

@@ -10,8 +10,8 @@ import uptack as ut
 from tests.exhaustive.test_inverse import assert_private
 from uptack.mechanisms.inverse_sensitivity import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
-from uptack.papers.block_fits import BEYOND
-from uptack.papers.block_medians import (
+from uptack.papers.block_fits import (
+    BEYOND,
     SPREAD_SHARE,
     CoefficientErrors,
     ScoreDraw,

@@ -105,11 +105,6 @@ REFUSED = {"completeness": {"order"}, "count": {"share"}, "quantile_interval": {
 """Options that a function has, and refuses but for their default."""
 
 
-def declared_scenarios() -> list[Scenario]:
-    """Whatever the registry has that reads columns."""
-    return [one for function in declared().values() if function.reads is not None for one in scenarios_of(function)]
-
-
 def scenarios_of(function: Declaration) -> Iterator[Scenario]:
     """All scenarios of one function, by its declaration: by a call and through a session."""
     requests = [(options, False) for options in variations(function)]
@@ -289,7 +284,8 @@ NONE: dict[str, Any] = {}
 @cache
 def catalogue() -> dict[str, Scenario]:
     """All scenarios by name."""
-    every = (edge_scenarios(), declared_scenarios(), _values(), _rows(), _papers(), _sessions(), _reports())
+    by_declaration = [scenarios_of(function) for function in declared().values() if function.reads is not None]
+    every = (edge_scenarios(), *by_declaration, _values(), _rows(), _papers(), _sessions(), _reports())
     return {one.name: one for part in every for one in part}
 
 

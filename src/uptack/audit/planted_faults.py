@@ -158,11 +158,6 @@ def _unpaid(original: Any) -> Any:
     return pay
 
 
-def _true_size(original: Any) -> Any:
-    """A number of rows without noise."""
-    return lambda budget, units, rho: units / budget.step if units.size == 1 else original(budget, units, rho)
-
-
 def _data_edges(original: Any) -> Any:
     """Edges of buckets with the largest number as one more."""
 
@@ -397,7 +392,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("synthetic: the best pair, not drawn", "synthetic, pairs", no_draw("ScoredChoice", lambda scores: int(np.argmax(scores)))),
     ("synthetic: rounds that are not debited", "synthetic", patch("synthesis.RhoBudget._pay", _unpaid), patch("account.Account.concentrated", lambda f: lambda account, rho, failure: f(account, rho, failure).prepaid())),
     ("synthetic: one row of two", "synthetic, 2 rows", always("account.Account.rows", 1)),
-    ("synthetic: the true number of rows", "synthetic, add/remove", patch("synthesis.RhoBudget.counts", _true_size)),
+    ("synthetic: the true number of rows", "synthetic, add/remove", patch("synthesis.RhoBudget.counts", lambda f: lambda budget, units, rho: units / budget.step if units.size == 1 else f(budget, units, rho))),
     ("synthetic: cells of numbers off the data", "synthetic", patch("synthesis.measure._buckets", _data_edges)),
     ("synthetic: rows of people that weigh one each", "synthetic, people", ALL_UNITS),
     ("synthetic: units of half a person", "synthetic, people", patch("synthesis.RhoBudget.law", lambda f: lambda self, rho: narrower()(f(self, rho)))),

@@ -31,7 +31,7 @@ from uptack.densities.caratheodory import (
     half_lattice,
     moment_sums,
 )
-from uptack.densities.density_columns import coordinates, features, read
+from uptack.densities.kernel_density import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.curves import Floats, FourierDensity
@@ -230,7 +230,7 @@ def fourier_density(
     cut off, which costs nothing. The reply is ⊥ where n is too small for anything but noise.
 
     With `person=` each person adds the mean of the vectors of her rows, and n is the number of people: a point of
-    their hull (`uptack.densities.density_columns.features`), so that the noise is that for one row.
+    their hull (`uptack.densities.kernel_density.features`), so that the noise is that for one row.
 
     Missing rows: as in `uptack.statistics.Options`. With several columns "drop" leaves out rows that lack any of them.
 

@@ -17,8 +17,18 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, GaussianKernel, Kernel
-from uptack.kernels.machine_function import MOST_ENTRIES, Features, KernelMachine, MachineNoise, spectrum
-from uptack.kernels.machine_minimisers import LOSSES, Objective, Penalty, minimiser, rounding
+from uptack.kernels.machine_minimisers import (
+    LOSSES,
+    MOST_ENTRIES,
+    Features,
+    KernelMachine,
+    MachineNoise,
+    Objective,
+    Penalty,
+    minimiser,
+    rounding,
+    spectrum,
+)
 from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.multivariate.entrance import read_design
 from uptack.noise import Entropy

@@ -144,7 +144,9 @@ class Refusal:
     def weight(self, rho: Number, candidates: int) -> Number:
         """W = L·ρ^(κ + 1)/f; where κ is public, max(0, W - 1). Exact for a rational ρ, a ball for a ball."""
         weight = rho**self._place * (candidates * self.failure.denominator) / self.failure.numerator
-        return weight if self.secret else _positive(weight - 1)
+        if self.secret:
+            return weight
+        return (weight - 1).max(arb(0)) if isinstance(weight, arb) else max(weight - 1, Fraction(0))
 
     def log_weight(self, log_rho: float, candidates: int) -> float:
         """ln of it in floats, from ln ρ; -inf for 0."""
@@ -152,10 +154,6 @@ class Refusal:
         if self.secret:
             return log
         return log + math.log(-math.expm1(-log)) if log > 0 else -math.inf
-
-
-def _positive(value: Number) -> Number:
-    return value.max(arb(0)) if isinstance(value, arb) else max(value, Fraction(0))
 
 
 @dataclass(frozen=True)

@@ -639,7 +639,8 @@ class Tree:
     ) -> Tree:
         """So many tiers, or as many as keep nodes narrow, with about as many targets in each node."""
         if depth is None:
-            first = depth_for(len(ranks))
+            few = len(ranks) <= FEW
+            first = 1 if few else max(2, math.ceil(math.log(len(ranks) + 1) / math.log(WIDEST) - 1e-9))
             trees = (Tree.of(ranks, n, size, epsilon, rows_per_person, slack, d) for d in itertools.count(first))
             return next(tree for tree in trees if tree.widest <= 2 * WIDEST)
         tiers, known = list[Tier](), [0, len(ranks) + 1]
@@ -724,11 +725,6 @@ def _draw_knots(
     drawn, inside = account.draw(chain, Chain.of(one_bin, steps, chain.q, lambda i: rows.places(start + i)))
     counts = [rows.up_to(v) for v in drawn] if inside is None else [start + i for i in inside]
     return list(zip(drawn, counts, strict=True))
-
-
-def depth_for(ranks: int) -> int:
-    """As many tiers as keep nodes narrow."""
-    return 1 if ranks <= FEW else max(2, math.ceil(math.log(ranks + 1) / math.log(WIDEST) - 1e-9))
 
 
 def _between(low: int, high: int, parts: float) -> tuple[int, ...]:

@@ -73,8 +73,8 @@ def numbers(labels: Sequence[Hashable], kind: Kind) -> tuple[Values, Mask]:
 
 
 def _tick(value: Any) -> int | None:
-    found = parse_time(value)
-    return None if found is None else found.ticks
+    time = parse_time(value)
+    return None if time is None else time.ticks
 
 
 def whole(x: Values) -> NDArray[np.int64]:

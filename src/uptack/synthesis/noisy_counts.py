@@ -125,7 +125,7 @@ class ScoredChoice(Mechanism[Sequence[int], int]):
 
     **Theorem.** If no score moves by more than Δ, the log-ratio of the probabilities lies in an interval of length
     2·rate·Δ: it is rate·(s_i - s'_i) plus a constant. So the choice has that bounded range ε, and is ε²/8-zCDP
-    (`uptack.privacy.concentrated_dp`).
+    (`uptack.privacy.cost`).
     """
 
     loss: BoundedRange

@@ -46,7 +46,6 @@ class PlantedFault(NamedTuple):
 
     @property
     def subject(self) -> Scenario:
-        """The scenario itself."""
         return catalogue()[self.scenario] if isinstance(self.scenario, str) else self.scenario
 
     @contextmanager

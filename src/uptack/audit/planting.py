@@ -28,7 +28,6 @@ class Plant(NamedTuple):
     change: Change
 
     def __call__(self) -> AbstractContextManager[None]:
-        """Plant it."""
         return patched(self.path, self.change)
 
 

@@ -52,7 +52,6 @@ class PricedDraw:
 
     @property
     def name(self) -> str:
-        """The kind of the mechanism."""
         return type(self.mechanism).__name__
 
 

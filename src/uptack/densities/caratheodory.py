@@ -111,7 +111,6 @@ class MomentBody:
 
     @property
     def dimension(self) -> int:
-        """2m real coordinates."""
         return 2 * self.degree
 
     @property

@@ -67,7 +67,6 @@ class CellLimit(Mechanism[Integers, int]):
 
     @staticmethod
     def of(epsilon: Fraction, most: int | None = None) -> CellLimit:
-        """The choice for so much of ε."""
         return CellLimit(loss.BoundedRange(epsilon), epsilon, most)
 
     @property
@@ -255,7 +254,6 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
         return tuple(cell for cell, _ in passed), np.array([count for _, count in passed], counts.dtype)
 
     def price(self, value: Table, other: Table, output: tuple[tuple[Hashable, ...], Integers]) -> float:
-        """What the moves of counts cost, up to the cap; and what passes the cap must be within δ."""
         move = table_moves(value, other)
         assert isinstance(self.loss, Approximate)
         rise = max(sum(m for m in move if m > 0), -sum(m for m in move if m < 0))  # at worst in one category

@@ -130,12 +130,10 @@ class Domain:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The number of levels of every column."""
         return tuple(n if isinstance(n, int) else len(n) for n in self.columns.values())
 
     @property
     def size(self) -> int:
-        """The number of cells."""
         return math.prod(self.shape)
 
     def indices(self, table: Any) -> tuple[list[Integers], NDArray[np.bool_]]:
@@ -335,7 +333,6 @@ class KeyCells:
 
     @property
     def cells(self) -> tuple[Hashable, ...]:
-        """The keys."""
         return tuple(range(self.keys)) if isinstance(self.keys, int) else self.keys
 
     def places(self, x: Any) -> Integers:

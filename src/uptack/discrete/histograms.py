@@ -88,7 +88,6 @@ class Histogram(PlottedValue, Mapping[Hashable, Any]):
 
     @property
     def of_edges(self) -> bool:
-        """Whether cells are pairs of rising edges, each the right one of the cell before."""
         pairs = all(isinstance(c, tuple) and len(c) == 2 and all(isinstance(e, float) for e in c) for c in self.cells)
         return pairs and all(a[1] == b[0] for a, b in itertools.pairwise(self.cells))  # type: ignore[index]
 

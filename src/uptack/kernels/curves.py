@@ -59,12 +59,10 @@ class DensityCurve(TabularValue):
 
     @property
     def low(self) -> float:
-        """Where the curve begins."""
         return float(self.points[0])
 
     @property
     def high(self) -> float:
-        """Where the curve ends."""
         return float(self.points[-1])
 
     def at(self, points: ArrayLike) -> Any:
@@ -161,17 +159,14 @@ class FourierDensity(ReleasedValue):
 
     @property
     def dimension(self) -> int:
-        """The number of columns that the density is of."""
         return len(self.low)
 
     @property
     def degree(self) -> int:
-        """The highest frequency."""
         return int(np.abs(self.frequencies).max())
 
     @property
     def sides(self) -> Floats:
-        """The lengths of the box."""
         return np.subtract(self.high, self.low)
 
     def series(self, points: ArrayLike) -> Any:

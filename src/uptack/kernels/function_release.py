@@ -388,7 +388,6 @@ class ProcessNoise:
     """The noise of a function, as a release knows it."""
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The band at the points asked so far."""
         return value.band(value.points, confidence)  # type: ignore[no-any-return]
 
 

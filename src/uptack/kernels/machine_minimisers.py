@@ -425,7 +425,6 @@ class Objective:
 
     @property
     def terms(self) -> int:
-        """How many rows or people there are."""
         return self.y.size if self.weights is None else self.people
 
     def derivatives(self, f: Floats) -> tuple[Floats, Floats]:

@@ -72,12 +72,10 @@ class TrainingRows:
 
     @property
     def n(self) -> int:
-        """The number of rows, or of people."""
         return self.y.size if self.whose is None else self.people
 
     @property
     def p(self) -> int:
-        """The number of columns of X."""
         return int(self.x.shape[1])
 
     def column(self, values: Floats) -> Column:
@@ -123,7 +121,6 @@ class Design:
 
     @property
     def penalty(self) -> Penalty:
-        """The loss itself."""
         return self.loss if isinstance(self.loss, Penalty) else LOSSES[self.loss]
 
     @property

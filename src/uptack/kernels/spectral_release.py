@@ -64,7 +64,6 @@ class FourierBasis:
 
     @property
     def dimension(self) -> int:
-        """The number of coordinates of a point."""
         return len(self.box)
 
     @property

@@ -68,7 +68,6 @@ class Proposal:
 
     @property
     def threshold(self) -> int:
-        """t."""
         return self.noise.cutoff(self.test.delta) if self.cutoff is None else self.cutoff
 
     def look(self, entropy: Entropy) -> int:
@@ -179,7 +178,6 @@ class TestedAnswer(Mechanism[Build, TestedValue | None]):
 
     @staticmethod
     def of(proposals: Sequence[Proposal], *, scale: bool, same_answer: bool = False) -> TestedAnswer:
-        """With the loss of the cascade."""
         units = tuple(loss.Unit(p.test, p.answer) for p in proposals)
         return TestedAnswer(loss.Cascade(units, same_answer), tuple(proposals), scale)
 

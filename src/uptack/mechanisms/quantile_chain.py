@@ -118,7 +118,6 @@ class Bin:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
         return self.high - self.low
 
     @property
@@ -184,7 +183,6 @@ class Chain:
 
     @property
     def first(self) -> int:
-        """The first cell of all windows."""
         return self.bin.window(self.steps).start
 
     def variation(self, rows: Sequence[int]) -> int:
@@ -579,9 +577,7 @@ class RankedRows(Protocol):
     n: int
 
     @property
-    def size(self) -> int:
-        """How many candidates there are."""
-        ...
+    def size(self) -> int: ...
 
     def reveal(self, windows: Sequence[tuple[int, int]]) -> None:
         """Look at the rows of these ranks."""
@@ -670,7 +666,6 @@ class Tree:
 
     @property
     def targets(self) -> list[int]:
-        """The ranks in half rows, and both ends of the table."""
         return [0, *(2 * rank - 1 for rank in self.ranks), 2 * self.n]
 
     def steps(self, tier: Tier, targets: int, candidates: int) -> int:

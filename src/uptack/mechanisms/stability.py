@@ -74,12 +74,10 @@ class StabilityTest(Mechanism[tuple[T, int], T | None]):
 
     @property
     def law(self) -> IntegerLaplace:
-        """The law of the test's noise."""
         return noise_law(Fraction(self._test.epsilon), self.sensitivity)
 
     @property
     def cutoff(self) -> int:
-        """t."""
         return self.law.cutoff(self._test.delta)
 
     @property

@@ -50,9 +50,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account, AssumptionFailed, Mechanism
-from uptack.mechanisms.additive_noise import NormMechanism, noisy_sums
+from uptack.mechanisms.additive_noise import MatrixLaplace, NormMechanism, noisy_sums
 from uptack.mechanisms.inverse_sensitivity import Boxes, InverseDraw, ScoredBoxes, steps_needed
-from uptack.mechanisms.matrix_laplace import MatrixLaplace
 from uptack.multivariate.row_sums import Sample, Squares, Tally, Vectors, Whole, lengths, squares
 from uptack.noise import Entropy, Grid, IntegerGaussian, IntegerLaplace, L2Ball
 from uptack.privacy import cost, loss

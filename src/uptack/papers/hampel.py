@@ -141,7 +141,6 @@ class FittedRows(NamedTuple):
 
     @staticmethod
     def of(data: BlockedDesign) -> FittedRows:
-        """Those of a table."""
         rows = data.in_memory()
         u, y = normalise(rows.x, rows.y)
         return FittedRows(u, y, minimiser(u, y))

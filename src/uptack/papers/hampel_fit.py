@@ -95,7 +95,6 @@ class Residuals:
             return Residuals(u, c, b, floats, error)
 
     def exact(self, i: int) -> Fraction:
-        """The residual of one row."""
         return Fraction(float(self.c[i])) - dot(exact(self.u[i]), self.b)
 
     def signs(self) -> Floats:

@@ -75,7 +75,6 @@ class Losses:
 
     @cached_property
     def places(self) -> Floats:
-        """The losses in steps."""
         return self.top - self.apart * np.arange(float(self.masses.size))
 
     @cached_property
@@ -427,7 +426,6 @@ class LinearLoss(NamedTuple):
 
     @staticmethod
     def of(tree: loss.Loss, adjacency: Adjacency) -> LinearLoss:
-        """The loss of a tree at scale 1."""
         plain, curve = cost(tree, adjacency), zcdp(tree, adjacency)
         return LinearLoss(plain.epsilon, float(curve.rho), float(curve.delta))
 

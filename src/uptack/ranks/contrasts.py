@@ -34,8 +34,8 @@ from uptack.reach.l_statistics import quantile_rank
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import moments
 from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, level, read_question
-from uptack.statistics.frames import enough_rows
 from uptack.statistics.means import DOUBT, RECIPES, MeanInterval
+from uptack.statistics.moments import enough_rows
 from uptack.statistics.quantile_intervals import HALF, IntervalRanks, PopulationInterval, confidence_of, end_around
 from uptack.statistics.statistic import HOW, inverse_draw
 from uptack.table.protocol import Column

@@ -81,12 +81,10 @@ class GridCell:
 
     @property
     def centre(self) -> Floats:
-        """The middle."""
         return self.low + (self.high - self.low) / 2
 
     @property
     def half(self) -> Floats:
-        """The half-widths."""
         return (self.high - self.low) / 2
 
     @property

@@ -96,7 +96,6 @@ class DensityBars:
     width: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         return {"points": self.points.tolist(), "values": self.values.tolist(), "width": self.width}
 
 

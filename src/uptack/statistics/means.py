@@ -105,8 +105,8 @@ RECIPES = (MomentRecipe(kappa=-1, width=5), MomentRecipe(kappa=-2, width=5))
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The arithmetic mean, with an interval for the mean of the population and no bounds on the data.
 
-    **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
-    (`uptack.statistics.frames`), and the mean and the second moment of the rows clipped to it get exact integer noise
+    **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful,
+    and the mean and the second moment of the rows clipped to it get exact integer noise
     (`uptack.statistics.moments`). A noisy count checks that the frame holds most rows. If the number of rows is
     secret, a tenth of ε goes into a noisy one. All of this holds for people with up to `rows_per_person` rows, and with
     `person=` for people with all their rows: each person then counts with the mean of theirs.
@@ -221,7 +221,6 @@ class VarianceInterval:
 
     @property
     def frame(self) -> tuple[float, float]:
-        """The released frame that rows are clipped to."""
         return self.moments.frame.low, self.moments.frame.high
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:

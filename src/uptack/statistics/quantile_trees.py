@@ -67,7 +67,6 @@ class Cells:
 
     @property
     def size(self) -> int:
-        """The number of candidates."""
         return self.lattice.size << self.digits
 
     def values(self, candidates: Sequence[int]) -> Floats:
@@ -162,7 +161,6 @@ class WindowRows:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
         return self._cells.size
 
     def reveal(self, windows: Sequence[tuple[int, int]]) -> None:

@@ -120,7 +120,6 @@ class ColumnCells:
 
     @staticmethod
     def of_categories(kind: Kind, atoms: Sequence[Hashable]) -> ColumnCells:
-        """One cell per category."""
         return ColumnCells(kind, list(atoms), np.empty(0))
 
     @staticmethod
@@ -156,7 +155,6 @@ class ColumnCells:
 
     @property
     def size(self) -> int:
-        """The number of cells; the last one is for missing values."""
         return len(self.atoms) + len(self.edges) + 2
 
     @cached_property

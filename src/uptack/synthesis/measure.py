@@ -59,7 +59,6 @@ class BucketCounts:
 
     @staticmethod
     def of(x: Values, units: Counts, level: int, least: int, most: int | None) -> BucketCounts:
-        """Of some numbers."""
         keys, sums = _runs(keys_of(x) >> np.uint64(64 - level), units)
         return BucketCounts(keys, sums, level, least, most).few()
 
@@ -69,7 +68,6 @@ class BucketCounts:
         return BucketCounts(*_runs(np.r_[a, b], np.r_[m, k]), level, self.least, self.most).few()
 
     def at(self, level: int) -> tuple[Keys, Counts]:
-        """Buckets of fewer bits, and their units."""
         shift = np.uint64(self.level - level)
         return (self.keys, self.units) if not shift else _runs(self.keys >> shift, self.units)
 
@@ -110,7 +108,6 @@ class NumberScan:
     finest: int = LEVELS[-1]
 
     def __call__(self, field: Field, weights: Weights) -> list[Any]:
-        """Of a batch of rows. With weights, units are integers without a largest."""
         x, there = row_numbers(field)
         units = np.ones(x.size, np.int64) if weights is None else weights.astype(object)
         x, units = x[there], units[there]
@@ -128,7 +125,6 @@ class NumberScans:
     columns: tuple[NumberScan, ...]
 
     def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        """Of a batch of rows."""
         return [found for one, field in zip(self.columns, fields, strict=True) for found in one(field, weights)]
 
 
@@ -213,7 +209,6 @@ class CellScan:
     cells: tuple[ColumnCells, ...]
 
     def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        """Of a batch."""
         return [tally(one.encode(rows), weights, one.size) for one, rows in zip(self.cells, fields, strict=True)]
 
 
@@ -314,7 +309,6 @@ class PairScan:
     counts: tuple[int, ...]
 
     def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        """Of a batch."""
         every = zip(self.cells, self.groups, fields, strict=True)
         codes = [group[one.encode(rows)] for one, group, rows in every]
         return [

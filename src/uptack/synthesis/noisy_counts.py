@@ -184,7 +184,6 @@ class RhoBudget:
         return IntegerGaussian((2 if self.replaced else 1) * Fraction(self.most) ** 2 / (2 * rho))
 
     def sigma(self, rho: Fraction) -> float:
-        """Its standard deviation, in people."""
         return math.sqrt(Fraction(self.law(rho).variance)) / self.step
 
     def least_rho(self) -> Fraction:

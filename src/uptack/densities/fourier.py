@@ -121,7 +121,7 @@ def private_box(columns: Columns, n: int, question: Question, rows: Fraction) ->
     return DensityBox(tuple(lows), tuple(highs))
 
 
-def given_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) -> DensityBox | None:
+def public_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) -> DensityBox | None:
     """The box that the caller gave for so many columns; a single pair of ends is for all of them."""
     if low is None and high is None:
         return None
@@ -250,7 +250,7 @@ def fourier_density(
     if noise not in (None, "caratheodory", "laplace"):
         raise InvalidArgument("noise", "'caratheodory' or 'laplace'", checks.describe(noise))
     given, wanted = coordinates(x), None if degree is None else checks.integer("degree", degree, least=1)
-    box = given_box(low, high, len(given))
+    box = public_box(low, high, len(given))
     plan = _plan(noise, len(given), question, box is None, wanted)
     columns = read(given, question)
     n, question = public_size(columns[0].count(), question)

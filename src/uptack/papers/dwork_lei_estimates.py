@@ -76,7 +76,7 @@ def S(
     >>> S(D, 20_000, 1, delta=1e-6, entropy=SeededEntropy(1))
     Release(1.3..., S by Dwork and Lei's grids, ε = 2.0, δ = 2e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
-    x, level, account = read_arguments("S", D, n, eps, delta, entropy)
+    x, level, account = read_column("S", D, n, eps, delta, entropy)
     if advice := unfit(x.size, level, tests=2):
         return account.close(Outcome.refusal(HOW, advice))
     scale = spread(x, quartiles(x.size), ptr.log_width(x.size), level, account)
@@ -96,7 +96,7 @@ def Scale(x: Any, eps: Rational, delta: Rational, *, entropy: Entropy | None = N
     Release(..., Scale by Dwork and Lei's grids, ε = 2.0, δ = 1e-06 (substitute), NOT PRIVATE: seeded randomness)
     """
     half = checks.inside_unit("delta", delta) / 2
-    data, level, account = read_arguments("Scale", x, None, eps, half, entropy, argument="x")
+    data, level, account = read_column("Scale", x, None, eps, half, entropy, argument="x")
     scale = spread(data, quartiles(data.size), math.log(2), level, account)
     return _close(account, scale, level, data.size, lambda m: math.log(2))
 
@@ -129,7 +129,7 @@ def M(
     given = None if s is None else checks.nonnegative("s", s)
     if given is not None and given > ptr.MOST:
         raise InvalidArgument("s", "at most 1e300", checks.describe(s))
-    x, level, account = read_arguments("M", D, n, eps, delta, entropy)
+    x, level, account = read_column("M", D, n, eps, delta, entropy)
     if advice := unfit(n, level, tests=4 if given is None else 2):
         return account.close(Outcome.refusal(HOW, advice))
     width = float(given or 0)
@@ -173,7 +173,7 @@ def TM(
     trim = checks.inside_unit("alpha", alpha)
     fix = "Only with delta given it may be None."
     power = None if kappa is None and delta is not None else checks.inside_unit("kappa", kappa, fix)
-    x, level, account = read_arguments("TM", D, n, eps, delta, entropy)
+    x, level, account = read_column("TM", D, n, eps, delta, entropy)
     lo = math.ceil(n * trim / 2)
     hi, N = n - lo, n - 2 * lo - 1
     rows = Advice(n=math.ceil(4 / (1 - trim))) if N < 1 else None
@@ -195,7 +195,19 @@ def TM(
     return account.close(Outcome(value, HOW, noise))
 
 
-def read_arguments(
+def _open(
+    name: str, eps: Rational, delta: Rational | None, entropy: Entropy | None
+) -> tuple[Account, Callable[[int], Level]]:
+    """The account of an algorithm, and what each of its stages spends on so many rows."""
+    epsilon = checks.epsilon(eps, "eps")
+    if epsilon < LEAST_EPSILON:
+        raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
+    false_pass = None if delta is None else checks.inside_unit("delta", delta)
+    account = Account.open(name, epsilon, entropy=entropy, unit="eps")
+    return account, lambda n: Level.printed(epsilon, n) if false_pass is None else Level(epsilon, false_pass)
+
+
+def read_column(
     name: str,
     D: Any,
     n: int | None,
@@ -206,19 +218,14 @@ def read_arguments(
     argument: str = "D",
 ) -> tuple[Floats, Level, Account]:
     """The rows as floats, what each stage spends, and the account that it is written into."""
-    epsilon = checks.epsilon(eps, "eps")
-    if epsilon < LEAST_EPSILON:
-        raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
-    false_pass = None if delta is None else checks.inside_unit("delta", delta)
+    account, level = _open(name, eps, delta, entropy)
     rows = None if n is None else checks.integer("n", n, least=1)
-    account = Account.open(name, epsilon, entropy=entropy, unit="eps")
     x: Floats = np.nan_to_num(column_field(argument, D).floats())
     if not x.size:
         raise InvalidArgument(argument, "a one-dimensional column with at least one row", "none")
     if rows not in (None, x.size):
         raise InvalidArgument("n", f"the number of rows in {argument}, {x.size}", rows)
-    level = Level.printed(epsilon, x.size) if false_pass is None else Level(epsilon, false_pass)
-    return x, level, account
+    return x, level(x.size), account
 
 
 def unfit(n: int, level: Level, tests: int) -> Advice | None:
@@ -282,8 +289,10 @@ def R_S(
     >>> R_S(X, X @ [1, 2], 1, delta=1e-6, entropy=SeededEntropy(1)).privacy
     Privacy(epsilon=8.0, delta=8e-06)
     """
-    data, level, account = _read_arguments("R_S", D_x, D_y, eps, delta, entropy)
+    account, level_of = _open("R_S", eps, delta, entropy)
+    data = BlockedDesign.of(D_x, D_y, False, "drop")
     m, p = data.n // data.p, data.p
+    level = level_of(max(m, 1))
     if advice := unfit(m, level, tests=4 * p):
         return account.close(Outcome.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
     estimates, values = least_squares_in_blocks(data, data.n, m, account), []
@@ -321,8 +330,10 @@ def R_H(
     >>> R_H(X, X @ [1, 2], 1, delta=1e-6, entropy=SeededEntropy(1)).privacy
     Privacy(epsilon=8.0, delta=8e-06)
     """
-    data, level, account = _read_arguments("R_H", D_x, D_y, eps, delta, entropy)
+    account, level_of = _open("R_H", eps, delta, entropy)
+    data = BlockedDesign.of(D_x, D_y, False, "drop")
     p, m = data.p, data.n // data.p
+    level = level_of(max(m, 1))
     if data.n > LARGEST:
         raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
     if p > MOST:
@@ -373,20 +384,6 @@ def _row_test(data: BlockedDesign, level: Level) -> RowTest:
     steps = math.floor(STEPS * math.log(max(data.n, 2)) ** 2) + 1
     false_pass = Fraction(math.ceil(unset.noise.exact_tail(steps).bounds()[1] * 10**40), 10**40)
     return replace(unset, test=loss.Test(level.epsilon, false_pass))
-
-
-def _read_arguments(
-    name: str, D_x: Any, D_y: Any, eps: Rational, delta: Rational | None, entropy: Entropy | None
-) -> tuple[BlockedDesign, Level, Account]:
-    """The table, what each stage spends, and the account that it is written into."""
-    epsilon = checks.epsilon(eps, "eps")
-    if epsilon < LEAST_EPSILON:
-        raise InvalidArgument("eps", "at least 1e-9", checks.describe(eps))
-    false_pass = None if delta is None else checks.inside_unit("delta", delta)
-    account = Account.open(name, epsilon, entropy=entropy, unit="eps")
-    data = BlockedDesign.of(D_x, D_y, False, "drop")
-    m = max(data.n // data.p, 1)
-    return data, Level.printed(epsilon, m) if false_pass is None else Level(epsilon, false_pass), account
 
 
 def _advice(data: BlockedDesign, level: Level) -> Advice:

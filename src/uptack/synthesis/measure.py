@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,14 +119,9 @@ class NumberScan:
         return [off, BucketCounts.of(x[others], units[others], self.finest, self.least, self.most)]
 
 
-@dataclass(frozen=True)
-class NumberScans:
-    """One scan for several columns."""
-
-    columns: tuple[NumberScan, ...]
-
-    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        return [found for one, field in zip(self.columns, fields, strict=True) for found in one(field, weights)]
+def scan_numbers(fields: Sequence[Field], weights: Weights, scans: Sequence[NumberScan]) -> list[Any]:
+    """What one scan finds of several columns, of a batch of rows."""
+    return [sums for one, field in zip(scans, fields, strict=True) for sums in one(field, weights)]
 
 
 Floats = NDArray[np.float64]
@@ -178,7 +174,7 @@ def measure_columns(
     ordered = Columns(column for column, one in zip(columns, found, strict=True) if one is None)
     made = iter(_partitions(ordered, total, floor, budget, shares))
     partitions = [next(made) if one is None else one for one in found]
-    counted = table.field_sums(columns, CellScan(tuple(one.cells for one in partitions)))
+    counted = table.field_sums(columns, partial(count_cells, cells=[one.cells for one in partitions]))
     margins = []
     for column, one, units in zip(columns, partitions, counted, strict=True):
         noisy = budget.counts(units, shares.cells)
@@ -202,14 +198,9 @@ class CellPartition:
     solid: Codes = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-@dataclass(frozen=True)
-class CellScan:
-    """The units in each cell of each column."""
-
-    cells: tuple[ColumnCells, ...]
-
-    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        return [tally(one.encode(rows), weights, one.size) for one, rows in zip(self.cells, fields, strict=True)]
+def count_cells(fields: Sequence[Field], weights: Weights, cells: Sequence[ColumnCells]) -> list[Any]:
+    """The units in each cell of each column, of a batch of rows."""
+    return [tally(one.encode(rows), weights, one.size) for one, rows in zip(cells, fields, strict=True)]
 
 
 def _partitions(
@@ -231,7 +222,7 @@ def _partitions(
         rests.append(total - float(noisy.sum()))
         seen = rests[-1] * budget.step >= least  # else no bucket would pass
         scans.append(NumberScan(distinct, steps(column.kind, column.form), least if seen else None, most))
-    counted = iter(columns.table.field_sums(columns, NumberScans(tuple(scans))))
+    counted = iter(columns.table.field_sums(columns, partial(scan_numbers, scans=scans)))
     for column, one, many, rest, scan in zip(columns, atoms, first, rests, scans, strict=True):
         off, buckets = next(counted), next(counted)
         step = _step(scan.steps, off, total, budget, shares.level / 2)
@@ -266,7 +257,9 @@ def _buckets(
     scores = [-abs(counted.capped_sum(level) - half) - math.floor(finer * place) for place, level in enumerate(LEVELS)]
     level = LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
     if level > counted.level:  # with a probability of e^-(some hundred): such fine buckets were not held
-        _, counted = column.table.field_sums(Columns([column]), NumberScans((replace(scan, finest=level, most=None),)))
+        _, counted = column.table.field_sums(
+            Columns([column]), partial(scan_numbers, scans=[replace(scan, finest=level, most=None)])
+        )
     shift, (prefixes, units) = 64 - level, counted.at(level)
     shown, noisy = budget.frequent([int(p) for p in prefixes], units, shares.buckets, shares.failure)
     ends, sigma = set[int](), budget.sigma(shares.cells)
@@ -300,33 +293,20 @@ class TwoWay:
     measured: list[MeasuredPair]
 
 
-@dataclass(frozen=True)
-class PairScan:
-    """The units in each cell of the two-way tables of all pairs of columns. `groups` are those of cells, so many."""
-
-    cells: tuple[ColumnCells, ...]
-    groups: tuple[Codes, ...]
-    counts: tuple[int, ...]
-
-    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        every = zip(self.cells, self.groups, fields, strict=True)
-        codes = [group[one.encode(rows)] for one, group, rows in every]
-        return [
-            tally(codes[a] * m + codes[b], weights, k * m).reshape(k, m)
-            for a, b in itertools.combinations(range(len(codes)), 2)
-            for k, m in [(self.counts[a], self.counts[b])]
-        ]
+def count_pairs(
+    fields: Sequence[Field], weights: Weights, sides: Sequence[tuple[ColumnCells, Codes, int]]
+) -> list[Any]:
+    """The two-way tables of all pairs of columns, of a batch. A side: cells, their groups, how many these are."""
+    codes = [(group[cells.encode(rows)], many) for (cells, group, many), rows in zip(sides, fields, strict=True)]
+    pairs = itertools.combinations(codes, 2)
+    return [tally(a * m + b, weights, k * m).reshape(k, m) for (a, k), (b, m) in pairs]
 
 
 def _pair_tables(columns: Columns, margins: Sequence[Margin]) -> dict[Pair, Counts]:
     """The two-way tables of all pairs, in units, by one scan."""
-    scan = PairScan(
-        tuple(margin.cells for margin in margins),
-        tuple(margin.group for margin in margins),
-        tuple(margin.count for margin in margins),
-    )
-    found = columns.table.field_sums(columns, scan)
-    return dict(zip(itertools.combinations(range(len(margins)), 2), found, strict=True))
+    sides = [(margin.cells, margin.group, margin.count) for margin in margins]
+    tables = columns.table.field_sums(columns, partial(count_pairs, sides=sides))
+    return dict(zip(itertools.combinations(range(len(margins)), 2), tables, strict=True))
 
 
 def merge_counts(table: Counts, f: Codes, g: Codes) -> Counts:

@@ -16,8 +16,8 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.covariance_factor import plan as factor_plan
 from uptack.kernels.function_release import MOST_POINTS, FunctionRelease, ProcessNoise, noisy_function
+from uptack.kernels.function_release import plan as factor_plan
 from uptack.kernels.kernel import UNIT, Floats, GaussianKernel, Kernel, KernelSum, TensorKernel
 from uptack.kernels.kernel import points as check_points
 from uptack.noise import Entropy

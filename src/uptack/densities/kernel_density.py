@@ -275,7 +275,11 @@ def _bins(columns: Columns, bandwidths: tuple[float, ...]) -> Bins:
     """Bins of all rows; of one column batch by batch, wherever it is kept."""
     steps = np.array(bandwidths) / FINENESS[len(columns)]
     if len(columns) == 1 and not columns[0].unit.weighted:
-        bins: Bins = columns[0].sum(lambda batch: [Bins.of(batch.reshape(-1, 1), steps)])[0]
+        bins: Bins = columns[0].sum(partial(_bin_rows, steps=steps))[0]
         return bins
     rows, units = features(columns)
     return Bins.of(rows, steps, units)
+
+
+def _bin_rows(batch: Floats, steps: Floats) -> list[Bins]:
+    return [Bins.of(batch.reshape(-1, 1), steps)]

@@ -227,11 +227,16 @@ def refuse_tiny(epsilon: Fraction, scale: Fraction, where: str = "", fix: str = 
         raise InvalidArgument("epsilon", f"at least {least:.2g}{where}", float(epsilon), fix)
 
 
+def _logistic(x: Fraction) -> Real:
+    """1/(1 + e^x)."""
+    return Real(lambda: 1 / (1 + ball(x).exp()))
+
+
 @lru_cache(maxsize=256)
 def _digit_coins(scale: Fraction) -> tuple[Coin, ...]:
     """The coins of the binary digits i with 2^i < 8·scale: the rest is above 0 with probability at most e^-8."""
     count = (-(-8 * scale.numerator // scale.denominator)).bit_length()
-    return tuple(Coin(Real(lambda i=i: 1 / (1 + ball((1 << i) / scale).exp()))) for i in range(count))  # type: ignore[misc]
+    return tuple(Coin(_logistic(Fraction(1 << i) / scale)) for i in range(count))
 
 
 @lru_cache(maxsize=256)

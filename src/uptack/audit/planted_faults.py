@@ -221,10 +221,10 @@ SAMPLERS = (
 LINES: tuple[tuple[Any, ...], ...] = (
     # order statistics, sums and moments
     ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
-    ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
-    ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
+    ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.ends(0)])),
+    ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: replace(v, refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
     *((f"interval: draw {k} at three times its ε", "median, an interval", at("InverseDraw", k, rho=power(3))) for k in (1, 2, 3)),
-    ("interval: the end that was aimed at, not drawn", "median, an interval", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
+    ("interval: the end that was aimed at, not drawn", "median, an interval", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.ends(0)])),
     ("interval: ⊥ by three times the rows beyond an end", "median, an interval, few rows", result("statistics.IntervalRanks.refusal", lambda made, *_: replace(made, bears=3 * made.bears))),
     ("interval: ends of one row of two", "median, an interval, 2 rows", always("statistics.Question.rows", 1)),
     ("reach: rows a person ignored", "median, 2 rows", argument("statistics.Statistic.reach", 4, lambda rows: 1)),

@@ -39,7 +39,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from flint import arb
@@ -158,11 +158,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends per coordinate."""
+    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends per coordinate.
+
+    They are scored candidates (`Scored`), and ⊥ is one more of them if there is a `refusal`.
+    """
 
     lows: NDArray[np.int64]
     highs: NDArray[np.int64]
     whole: tuple[tuple[int, int], ...]
+    refusal: Refusal | None = None
 
     @property
     def candidates(self) -> int:
@@ -202,20 +206,29 @@ class Boxes:
         sure = outside <= math.log(refusal.failure) + 1e-9
         return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
 
-    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal | None = None) -> list[int] | None:
-        """A point with probability proportional to ρ^score: first the score, then a uniform point that has it.
-
-        With ⊥ as a candidate it may be that, which is None.
-        """
+    def draw(self, rho: Fraction, entropy: Entropy) -> list[int] | None:
+        """First the score, then a uniform point that has it."""
         logs, log_rho = np.array([math.log(count) if count else -math.inf for count in self.shells()]), logarithm(rho)
         logs += log_rho * np.arange(logs.size)
+        refusal = None if self.refusal is None else self.cap(rho, self.refusal)
         if refusal is not None:
-            refusal = self.cap(rho, refusal)
             logs = np.append(logs, refusal.log_weight(log_rho, self.candidates))
         k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
         if k > self.lows.shape[1]:
             return None
         return _uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
+
+    def move(self, other: Boxes, rho: Fraction) -> int:
+        """That of the boxes, and that of κ if it is secret."""
+        move = score_move(self, other)
+        if (self.refusal is None) != (other.refusal is None):
+            raise AssumptionFailed("⊥ is a candidate on one side only")
+        if self.refusal is None or other.refusal is None:
+            return move
+        one, two = self.cap(rho, self.refusal), other.cap(rho, other.refusal)
+        if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
+            raise AssumptionFailed("the weight of ⊥ depends on the data")
+        return max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
 
 
 def boxes(
@@ -258,29 +271,6 @@ class Scored(Protocol):
     def move(self, other: Any, rho: Fraction) -> int:
         """By how much the score of some candidate moves. `AssumptionFailed` if what must be public is not equal."""
         ...
-
-
-class ScoredBoxes(NamedTuple):
-    """Nested boxes of candidates, and ⊥ as one more of them, or not."""
-
-    boxes: Boxes
-    refusal: Refusal | None = None
-
-    def draw(self, rho: Fraction, entropy: Entropy) -> list[int] | None:
-        """First the score, then a uniform point that has it."""
-        return self.boxes.draw(rho, entropy, self.refusal)
-
-    def move(self, other: ScoredBoxes, rho: Fraction) -> int:
-        """That of the boxes, and that of κ if it is secret."""
-        move = score_move(self.boxes, other.boxes)
-        if (self.refusal is None) != (other.refusal is None):
-            raise AssumptionFailed("⊥ is a candidate on one side only")
-        if self.refusal is None or other.refusal is None:
-            return move
-        one, two = self.boxes.cap(rho, self.refusal), other.boxes.cap(rho, other.refusal)
-        if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
-            raise AssumptionFailed("the weight of ⊥ depends on the data")
-        return max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
 
 
 @dataclass(frozen=True)

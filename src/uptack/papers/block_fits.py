@@ -61,7 +61,6 @@ from uptack.mechanisms.inverse_sensitivity import (
     VECTOR_LATTICES,
     InverseDraw,
     Refusal,
-    ScoredBoxes,
     boxes,
     finest,
     median_boxes,
@@ -441,9 +440,9 @@ def draw_ranges(estimates: Floats, given: Room, account: Account) -> Floats | No
     (lattice, steps), rows = given, account.rows
     ranks = quartiles(len(estimates))
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
-    nested = boxes(reaches, steps, lattice, nonnegative=True)
     refusal = Refusal(usable_blocks(estimates, ranks, rows), secret=True)
-    drawn = account.draw(InverseDraw.of(account.epsilon), ScoredBoxes(nested, refusal))
+    nested = replace(boxes(reaches, steps, lattice, nonnegative=True), refusal=refusal)
+    drawn = account.draw(InverseDraw.of(account.epsilon), nested)
     return None if drawn is None else np.array([lattice.value(place) for place in drawn])
 
 
@@ -466,7 +465,7 @@ SPREAD_SHARE = Fraction(1, 3)
 """The part of the budget that standard errors get, where they are asked for."""
 
 SPREAD_LATTICES = tuple(MachineNumbers(mantissa_bits=bits) for bits in range(20, 5, -1))
-"""ScoredBoxes for a standard error: one part in a hundred is precise enough."""
+"""Candidates for a standard error: one part in a hundred is precise enough."""
 
 TELLING = "columns that vary in more rows and are less collinear"
 
@@ -495,9 +494,10 @@ def medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Fl
     room = finest(median_room(m, question.rows) - slack, question.epsilon, p, VECTOR_LATTICES)
     if room is None:
         return question.refuse(HOW, advice)
-    nested, rank = median_boxes(estimates, room, question.rows), (m + 1) // 2
-    told = usable_blocks(estimates, (rank, rank), question.rows)
-    drawn = question.draw(InverseDraw.of(question.epsilon), ScoredBoxes(nested, Refusal(told, secret=True)))
+    rank = (m + 1) // 2
+    refusal = Refusal(usable_blocks(estimates, (rank, rank), question.rows), secret=True)
+    nested = replace(median_boxes(estimates, room, question.rows), refusal=refusal)
+    drawn = question.draw(InverseDraw.of(question.epsilon), nested)
     if drawn is None:
         return question.refuse(HOW, replace(advice, other=TELLING))
     return Outcome(room[0].values(drawn), HOW)

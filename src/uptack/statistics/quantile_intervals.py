@@ -349,7 +349,7 @@ def ends_around(
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
     nested = inverse.boxes([ShiftedReach(reach, around)], steps, OFFSETS)
-    ordinals = side.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
+    ordinals = side.draw(inverse.InverseDraw.of(side.epsilon), replace(nested, refusal=refusal))
     if ordinals is None:
         return None
     return around + OFFSETS.value(min(max(ordinals[0] + outward, -OFFSETS.top), OFFSETS.top))

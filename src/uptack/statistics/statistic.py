@@ -191,9 +191,8 @@ def inverse_draw(
     size, kappa = secret_room() if secret or kappa is None else (n, kappa)
     lattice, steps = seen[0], useful_steps(seen[1], size, question.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
-    ordinals = question.draw(
-        inverse.InverseDraw.of(question.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
-    )
+    candidates = replace(nested, refusal=inverse.Refusal(kappa, secret))
+    ordinals = question.draw(inverse.InverseDraw.of(question.epsilon), candidates)
     if ordinals is None:
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
         what = "no value stands" if dimension == 1 else "the quantiles do not stand"

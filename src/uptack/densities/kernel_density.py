@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
+from uptack.densities.fourier import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.function_release import MOST_POINTS, FunctionRelease, ProcessNoise, noisy_function
@@ -24,52 +24,12 @@ from uptack.noise import Entropy
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import Question, column, public_size, read_question
+from uptack.statistics.column_options import Question, public_size, read_question
 from uptack.statistics.quantiles import quantiles
-from uptack.table.protocol import Columns, RowDesign, Weights
-from uptack.table.reads import POINTS, as_columns
+from uptack.table.protocol import Columns
+from uptack.table.reads import POINTS
 from uptack.table.unit import roomy
 from uptack.table.values.kinds import LARGEST
-
-MOST = 3
-
-
-def coordinates(x: Any) -> Columns:
-    """The columns, from the shape and the type alone."""
-    must = "a column of numbers, or a table of two or three of them"
-    columns = as_columns("x", x, must)
-    if not 1 <= len(columns) <= MOST:
-        raise InvalidArgument("x", must, f"{len(columns)} of them" if isinstance(x, Columns) else checks.outline(x))
-    return columns
-
-
-def read(columns: Columns, question: Question) -> Columns:
-    """The columns as floats without NaN. If there are several, a row that lacks a value is dropped from all."""
-    if len(columns) > 1 and question.missing is not None:
-        fill = partial(_fill, missing=question.missing)
-        x, y = columns.table.design(RowDesign(len(columns) - 1, [one.name for one in columns], fill))
-        columns = Columns([*x, y])
-    return Columns(column(one, question, floats=True)[0] for one in columns)
-
-
-def _fill(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
-    gone = np.isnan(lines)
-    if missing == "drop":
-        return list(np.where(gone.any(axis=0), np.nan, lines))
-    return list(np.clip(np.where(gone, missing, lines), -LARGEST, LARGEST))
-
-
-def features(columns: Columns) -> tuple[Floats, Weights]:
-    """The rows of columns in memory, one line each, and the units of each row if they are people's.
-
-    **Lemma.** Let a row add its feature φ(x), and a person the mean of the features of her rows, in whole units: the
-    sum of ⌊U/m⌋·φ over her m rows, over U. It is a point of the convex hull of 0 and all φ(x). So what bounds the
-    features of one row (a norm, a gauge, a scalar product that is never negative, the distance of two) bounds those of
-    one person, whatever her rows are and however many: norms and gauges are convex, and 0 is as near as any feature. ∎
-    """
-    rows = (columns[0].rows if len(columns) == 1 else columns.rows("clip")).in_memory()
-    return rows.lines.T, rows.weights
-
 
 FINENESS = {1: 64, 2: 16, 3: 8}
 """Bins to a bandwidth, by dimension: every row is moved to the middle of its bin."""
@@ -165,7 +125,7 @@ def kde(
     noise is in its far tail, to which a thousandth of δ goes.
 
     With `person=` each person adds the mean of the bumps of her rows, and n is the number of people. Such a mean is in
-    the hull of the bumps (`uptack.densities.kernel_density.features`), so that Δ is what it is for one row.
+    the hull of the bumps (`uptack.densities.fourier.features`), so that Δ is what it is for one row.
 
     The value answers `at(points)`; `curve(points)` and `on_grid()` make a plain curve of it, to keep or to draw.
 

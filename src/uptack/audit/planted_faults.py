@@ -379,8 +379,8 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("concentrated: sums of one row of three", "concentrated, 3 rows", at("GaussianSums", scale=times(Fraction(1, 3)))),
     ("concentrated: sums of one row of a person", "concentrated, people", ALL_UNITS),
     # synthetic tables
-    ("synthetic: counts with half of their noise", "synthetic", at("GaussianCounts", law=narrower())),
-    ("synthetic: counts of a second scan without noise", "synthetic", no_draw("GaussianCounts", lambda v: v)),
+    ("synthetic: counts with half of their noise", "synthetic", at("IntegerNoise", law=narrower())),
+    ("synthetic: counts of a second scan without noise", "synthetic", no_draw("IntegerNoise", lambda v: v)),
     ("synthetic: frequent values with half of their noise", "synthetic, add/remove", at("FrequentKeys", law=narrower())),
     ("synthetic: a cutoff off by one", "synthetic", at("FrequentKeys", cutoff=lambda t: t - 1)),
     ("synthetic: a cutoff for ten times its δ", "synthetic", argument("synthesis.noisy_counts.cutoff", 2, lambda d: 10 * d)),

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -42,20 +42,22 @@ from flint import arb, arb_mat
 from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
-from uptack.account import Account, Mechanism
+from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, ball, read
 from uptack.noise import Ellipsoid, Entropy, Grid, IntegerGaussian, IntegerLaplace, IntegerLaw, L2Ball
 from uptack.noise.continuous_noise import Body, nearest_integers, normals
 from uptack.noise.continuous_noise import gamma as gamma_variable
 from uptack.noise.integer_laws import VectorLaw, refuse_tiny
-from uptack.privacy import SUBSTITUTE, Adjacency, loss
+from uptack.privacy import SUBSTITUTE, Adjacency, cost, loss
 from uptack.privacy.calibration import gaussian_noise_multiplier
 from uptack.registry import release
 from uptack.release import Release
 from uptack.table.values.entrance import numbers
 
 Floats = NDArray[np.float64]
+LARGEST_RHO = 10**9
+"""The ρ from which on a move counts as seen."""
 SMOOTHING = 9
 """r² of the smoothing lemma, in steps²: 1 + 2Σe^(-2π²r²j²) differs from 1 by less than 2^-255."""
 
@@ -136,8 +138,18 @@ class IntegerNoise(Mechanism[NDArray[Any], NDArray[Any]]):
         return noisy
 
     def price(self, value: NDArray[Any], other: NDArray[Any], output: NDArray[Any]) -> float:
+        if value.shape != other.shape:
+            raise AssumptionFailed("the cells depend on the data")
         move = [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)]
+        if isinstance(self.loss, loss.Zcdp) and isinstance(self.law, IntegerGaussian):
+            return concentrated_price(self.loss, self.law, move)
         return self.law.price(move, Fraction(getattr(self.loss, "delta", 0)))
+
+
+def concentrated_price(node: loss.Zcdp, law: IntegerGaussian, move: Sequence[int]) -> float:
+    """The ε of a move that Gaussian noise hides, |move|²/2σ² in ρ, at the failure and the δ of a loss."""
+    rho = sum(step * step for step in move) / (2 * Fraction(law.variance))
+    return math.inf if rho > LARGEST_RHO else cost(replace(node, rho=rho)).epsilon
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.exact import Real, ball, least
+from uptack.mechanisms.additive_noise import IntegerNoise, concentrated_price
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.noise.coins import pick
 from uptack.noise.integer_laws import LARGEST_SCALE
-from uptack.privacy import cost
 from uptack.privacy.loss import BoundedRange, Zcdp
 from uptack.table.unit import PrivacyUnit
 
@@ -38,35 +38,6 @@ Keyed = tuple[Sequence[Hashable], Counts]
 KEYS = 1 << 18
 """Values of a column, or buckets of them, that are held at once: so many rows or people have no more that are frequent
 enough to be sent. It bounds memory to about 100 MB; of fewer rows than that every value is counted."""
-LARGEST_PRICE = 10**9
-"""The ρ from which on a move counts as seen."""
-
-
-def _price(loss: Zcdp, law: IntegerGaussian, moves: Sequence[int]) -> float:
-    """The ε of a move of the counts, at the failure and the δ of a loss."""
-    rho = sum(move * move for move in moves) / (2 * Fraction(law.variance))
-    return math.inf if rho > LARGEST_PRICE else cost(replace(loss, rho=rho)).epsilon
-
-
-@dataclass(frozen=True)
-class GaussianCounts(Mechanism[Counts, Counts]):
-    """Counts of public cells with independent integer Gaussian noise.
-
-    **Theorem** (Canonne, Kamath and Steinke 2020, theorem 14). If the counts move by at most Δ in ℓ2, they are
-    Δ²/2σ²-zCDP.
-    """
-
-    loss: Zcdp
-    law: IntegerGaussian
-
-    def draw(self, value: Counts, entropy: Entropy) -> Counts:
-        noisy: Counts = value + self.law.draw(value.size, entropy).reshape(value.shape)
-        return noisy
-
-    def price(self, value: Counts, other: Counts, output: Counts) -> float:
-        if value.shape != other.shape:
-            raise AssumptionFailed("the cells depend on the data")
-        return _price(self.loss, self.law, [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -116,7 +87,7 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
             alone = sum(self.law.tail(self.cutoff - units) for key, units in mine.items() if key not in theirs)
             if alone > float(Fraction(self.loss.failure)) * (1 + 1e-9):
                 raise AssumptionFailed("a person's own keys pass with a probability above the failure")
-        return _price(self.loss, self.law, [two[key] - units for key, units in one.items() if key in two])
+        return concentrated_price(self.loss, self.law, [two[key] - units for key, units in one.items() if key in two])
 
 
 @dataclass(frozen=True)
@@ -191,8 +162,12 @@ class RhoBudget:
         return Fraction(self.most, LARGEST_SCALE) ** 2 * 2
 
     def counts(self, units: Counts, rho: Fraction) -> Floats:
-        """Counts of public cells with noise."""
-        noisy = self.account.draw(GaussianCounts(self._pay(rho), self.law(rho)), units)
+        """Counts of public cells with independent integer Gaussian noise.
+
+        **Theorem** (Canonne, Kamath and Steinke 2020, theorem 14). If the counts move by at most Δ in ℓ2, they are
+        Δ²/2σ²-zCDP.
+        """
+        noisy = self.account.draw(IntegerNoise(self._pay(rho), self.law(rho)), units)
         return np.asarray(noisy / self.step, np.float64)
 
     def cutoff(self, rho: Fraction, failure: Fraction, floor: int = 1) -> int:

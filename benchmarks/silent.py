@@ -16,7 +16,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
@@ -137,7 +137,7 @@ class Draw:
     def counts(self, runs: int, entropy: Entropy) -> tuple[int, int]:
         """How many of so many draws reply, and how many of them from outside."""
         [(low, high)] = self.boxes.ends(self.guaranteed)
-        drawn = [self.boxes.draw(self.rho, entropy, self.refusal) for _ in range(runs)]
+        drawn = [replace(self.boxes, refusal=self.refusal).draw(self.rho, entropy) for _ in range(runs)]
         points = [point[0] for point in drawn if point is not None]
         return len(points), sum(not low <= point <= high for point in points)
 

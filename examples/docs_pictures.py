@@ -27,7 +27,7 @@ from uptack.discrete import Domain
 from uptack.discrete.categories import Screen
 from uptack.grouping import per_group
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machine_function import plot_regions
+from uptack.kernels.machine_minimisers import plot_regions
 from uptack.kernels.machine_release import own_machine
 from uptack.noise import IntegerLaplace
 from uptack.papers import hampel_regression

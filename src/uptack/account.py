@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UptackError
@@ -68,13 +68,9 @@ class Mechanism(ABC, Generic[Value, T]):
         return output
 
 
-class Observer(Protocol):
-    """Sees every draw of a release: for audits."""
-
-    def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
-        """The output to continue with: that of `draw()`, or a recorded one."""
-        ...
-
+Observer = Callable[[Mechanism[Any, Any], Any, Callable[[], Any]], Any]
+"""Sees every draw of a release, for audits. `observer(mechanism, value, draw)` is the output to continue with: that of
+`draw()`, or a recorded one."""
 
 _OBSERVER: ContextVar[Observer | None] = ContextVar("observer", default=None)
 

@@ -88,19 +88,10 @@ class EachNoise:
     parts: tuple[Noise | None, ...]
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The bounds of every coordinate."""
         if any(part is None for part in self.parts):
             raise NoInterval("the error of some coordinate depends on the data, so there is no interval for it")
         ends = [part.around(v, confidence) for part, v in zip(self.parts, value, strict=True) if part is not None]
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
-
-
-def _freeze(value: Any) -> Any:
-    """A read-only copy of an array; other values unchanged."""
-    if isinstance(value, np.ndarray):
-        value = value.copy()
-        value.setflags(write=False)
-    return value
 
 
 def _entries(value: Any) -> int:
@@ -134,7 +125,9 @@ class Release(Tabular, Generic[T]):
     labels: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "value", _freeze(self.value))
+        if isinstance(self.value, np.ndarray):  # a read-only copy
+            object.__setattr__(self, "value", self.value.copy())
+            self.value.setflags(write=False)
 
     def __bool__(self) -> Literal[True]:
         return True
@@ -238,7 +231,6 @@ class Release(Tabular, Generic[T]):
         return [{**one, **cost, **one, **{k: v[i] for k, v in beside.items()}} for i, one in enumerate(figures)]
 
     def table(self) -> FigureTable:
-        """The figures, their intervals if the law of the noise is known, the cost, and notes."""
         ends, percent = self.interval_at_hand()
         figures = of_value(self.value, ends, self.labels)
         notes = [str(self.privacy), *([] if self.rows is None else [str(self.rows)]), *self.notes]
@@ -400,7 +392,6 @@ class NoReply(Tabular):
         return [{"value": None, "low": None, "high": None, **_price(self.privacy), "note": note}]
 
     def table(self) -> FigureTable:
-        """⊥, its cost, and what would give a reply."""
         notes = (self.reason, str(self.privacy))
         return FigureTable(self.mechanism, ("value",), (("⊥ (no reply)",),), notes, private=self.private)
 

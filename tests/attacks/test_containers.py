@@ -1,8 +1,8 @@
 """Every container that NumPy, pandas, polars and Arrow have: one row decides no kind, no type and no error.
 
-`uptack.audit.containers` is the list of all that were tried. Each makes a column of rows, of which None is a missing
-one. `UNHELD` are containers of rows that Python can't hold. That no type of the four libraries is left out is a test of
-its own.
+`uptack.audit.hostile_tables` lists all that were tried. Each makes a column of rows, of which None is a missing one.
+`UNHELD` are containers of rows that Python can't hold. That no type of the four libraries is left out is a test of its
+own.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 
 import uptack as ut
 from tests.attacks.small_tables import observed
-from uptack.audit.containers import (
+from uptack.audit.hostile_tables import (
     arrow_column,
     arrow_values,
     categorical,

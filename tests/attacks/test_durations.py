@@ -9,7 +9,7 @@ from tests.answers import part_size
 from tests.unit.test_cli import run
 from uptack.errors import InvalidArgument
 from uptack.report import profile
-from uptack.report.density_bars import MOST_BARS, DensityBars
+from uptack.report.number_card import MOST_BARS, DensityBars
 from uptack.table.csv import cells
 from uptack.table.names import comparable
 from uptack.table.opening import open_table

@@ -16,7 +16,7 @@ import pytest
 import uptack
 from uptack.errors import InvalidArgument
 from uptack.noise import SeededEntropy
-from uptack.papers.block_medians import CoefficientErrors, ScoreDraw
+from uptack.papers.block_fits import CoefficientErrors, ScoreDraw
 from uptack.regression.coefficients import LinearErrors
 from uptack.regression.formulas import elementary
 

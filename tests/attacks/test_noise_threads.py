@@ -23,7 +23,6 @@ from uptack.noise import (
     IntegerLaplace,
     SeededEntropy,
     coins,
-    integer_laplace,
     integer_laws,
 )
 from uptack.noise.coins import Coin
@@ -84,15 +83,15 @@ class RacyCoin(Coin):
 def forget() -> None:
     """Fresh coins for everybody, of which no digit is known."""
     for cache in (
-        integer_laplace._digit_coins,
-        integer_laplace._nonzero_coin,
+        integer_laws._digit_coins,
+        integer_laws._nonzero_coin,
         coins.exp_coin,
         integer_laws._rational_coin,
     ):
         cache.cache_clear()
     for scale in (Fraction(7, 2), Fraction(5), Fraction(6)):
-        integer_laplace._nonzero_coin(scale)
-        coins.exp_coin((1 << len(integer_laplace._digit_coins(scale))) / scale)
+        integer_laws._nonzero_coin(scale)
+        coins.exp_coin((1 << len(integer_laws._digit_coins(scale))) / scale)
     coins.exp_coin(Fraction("5.548"))
 
 
@@ -105,7 +104,6 @@ def fresh_coins():
 
 @pytest.fixture
 def racy_coins(monkeypatch, fresh_coins):
-    monkeypatch.setattr(integer_laplace, "Coin", RacyCoin)
     monkeypatch.setattr(coins, "Coin", RacyCoin)
     monkeypatch.setattr(integer_laws, "Coin", RacyCoin)
 

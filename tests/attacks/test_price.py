@@ -19,7 +19,7 @@ from uptack.audit.planting import at, owner_of
 from uptack.mechanisms.inverse_sensitivity import boxes, score_move
 from uptack.mechanisms.quantile_chain import Bin, chain_decay, largest_move
 from uptack.noise import IntegerLaplace, MachineNumbers
-from uptack.noise.integer_gaussian import real_gaussian_price
+from uptack.noise.integer_laws import real_gaussian_price
 from uptack.privacy import gaussian_epsilon
 from uptack.privacy.loss import Pure
 from uptack.reach import LStatistic

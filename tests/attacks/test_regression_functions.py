@@ -9,7 +9,7 @@ import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.densities.kernel_density import Bins
 from uptack.kernels import GaussianKernel, kernel_machine, release_function
-from uptack.kernels.machine_function import features, spectrum
+from uptack.kernels.machine_minimisers import features, spectrum
 from uptack.noise import SeededEntropy
 
 FINITE = tuple(VALUES)

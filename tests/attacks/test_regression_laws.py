@@ -1,6 +1,7 @@
 """What intervals of coefficients promise, and ⊥ as a candidate of a draw: its exact law on a tiny universe."""
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,8 +11,8 @@ import uptack as ut
 from tests.exhaustive.test_inverse import assert_private
 from uptack.mechanisms.inverse_sensitivity import FAILURE, Boxes, Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
-from uptack.papers.block_fits import BEYOND
-from uptack.papers.block_medians import (
+from uptack.papers.block_fits import (
+    BEYOND,
     SPREAD_SHARE,
     CoefficientErrors,
     ScoreDraw,
@@ -110,7 +111,8 @@ def test_draws_follow_that_law():
     entropy, runs = SeededEntropy(1), 3000
     for most, rho in ((-1, Fraction(1, 10**9)), (0, Fraction(1, 10**7)), (9, Fraction(1, 100))):
         exact = law(nested, most, rho)
-        drawn = [nested.draw(rho, entropy, Refusal(most, secret=True)) for _ in range(runs)]
+        refusing = replace(nested, refusal=Refusal(most, secret=True))
+        drawn = [refusing.draw(rho, entropy) for _ in range(runs)]
         share = float(exact["⊥"])
         seen = np.mean([d is None for d in drawn])
         assert abs(seen - share) < 5.5 * np.sqrt(share * (1 - share) / runs) + 1e-3

@@ -8,7 +8,7 @@ import pytest
 import uptack as ut
 from tests.attacks.hostile import NOT_NUMBERS, TABLES, VALUES
 from uptack.noise import SeededEntropy
-from uptack.papers.dwork_lei_regression import R_H, R_S
+from uptack.papers.dwork_lei_estimates import R_H, R_S
 from uptack.papers.hampel import bounding_box, cells
 from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.reach.hampel_certificate import Hyperplanes

@@ -11,8 +11,7 @@ import pytest
 
 import uptack as ut
 from uptack.audit import Scenario, price, replay
-from uptack.audit.catalogue import catalogue, release_functions, uncovered
-from uptack.audit.declared_scenarios import scenarios_of
+from uptack.audit.catalogue import catalogue, release_functions, scenarios_of, uncovered
 from uptack.audit.hostile_tables import RETYPED
 from uptack.audit.planting import owner_of, patched
 from uptack.audit.price import CoupledTape

@@ -7,9 +7,8 @@ import pytest
 import uptack as ut
 from uptack.audit import hostile_tables
 from uptack.audit.catalogue import catalogue
-from uptack.audit.neighbours import with_last
 from uptack.audit.replay import observe, replay
-from uptack.audit.scenario import COUNTED, Scenario
+from uptack.audit.scenario import COUNTED, Scenario, with_last
 
 DIRECT = [one for name, one in catalogue().items() if name.endswith("on times") and not name.startswith("session")]
 

@@ -16,9 +16,9 @@ from tests.helpers import people_column
 from uptack import ADD_REMOVE, SeededEntropy, histogram
 from uptack.densities.fourier import DensityBox, count_cells
 from uptack.densities.kernel_density import Bins
-from uptack.reach import interquantile_range
-from uptack.reach.interquantile_range import PeopleRange
-from uptack.statistics import frames
+from uptack.reach import differences
+from uptack.reach.differences import PeopleRange
+from uptack.statistics import moments
 from uptack.table import search, unit
 from uptack.table.engine.rows import QueryScans
 from uptack.table.memory import rows as memory_rows
@@ -71,7 +71,7 @@ def answers(kept, one):
 
 def give_many(monkeypatch):
     """Everybody has many units from here on."""
-    for module in (unit, interquantile_range, frames):
+    for module in (unit, differences, moments):
         monkeypatch.setattr(module, "U", MANY)
 
 
@@ -155,7 +155,7 @@ def in_memory(one):
     column = people_column(table["y"], table["who"].astype(int), 90)
     found = column.order([(5, 9), (80, 88)])
     values, up_to = column.order([(0, 91)]).jumps(0, 91)
-    ends = frames.Tails.read(column, 3, 1, 1)
+    ends = moments.Tails.read(column, 3, 1, 1)
     return (
         found.at(np.r_[-1:1, 5:10, 80:89, 91:93]).tolist(),
         [(v, Fraction(int(f), one)) for v, f in zip(*found.jumps(5, 9), strict=True)],

@@ -12,10 +12,20 @@ from scipy import stats
 from tests.helpers import people_column
 from uptack.mechanisms.inverse_sensitivity import WeightedCandidates, decay
 from uptack.noise import SeededEntropy
-from uptack.statistics import frames
-from uptack.statistics.frames import Tails, cell_weight, cells, sides
+from uptack.statistics import moments
 from uptack.statistics.means import fourth_powers
-from uptack.statistics.moments import checked_rows, count_weight, diameter, in_frame, sensitivity, whole_numbers
+from uptack.statistics.moments import (
+    Tails,
+    cell_weight,
+    cells,
+    checked_rows,
+    count_weight,
+    diameter,
+    in_frame,
+    sensitivity,
+    sides,
+    whole_numbers,
+)
 from uptack.table.reads import as_column
 from uptack.table.unit import U as UNIT
 
@@ -44,7 +54,7 @@ def read(table, n=ROWS, left_out=LEFT_OUT):
 @pytest.fixture
 def few(monkeypatch):
     """Cells of a few sizes only."""
-    monkeypatch.setattr(frames, "EXPONENTS", (-2, 3))
+    monkeypatch.setattr(moments, "EXPONENTS", (-2, 3))
 
 
 def brute(table, n=ROWS, left_out=LEFT_OUT):
@@ -117,7 +127,7 @@ def test_anchors_are_private(few):
 
 
 def test_sides_count_the_rows_outside_and_move_by_one():
-    far = frames._side_weights(4)[0]
+    far = moments._side_weights(4)[0]
     moved = 0
     for table in TABLES:
         made = sides(read(table), 1.0, 2.0, LEFT_OUT, 4)
@@ -165,13 +175,13 @@ def test_two_rows_are_as_far_apart_as_is_said(power):
 
 
 def test_every_float_has_numbers_within_range():
-    frame = frames.ColumnFrame(1e300, 1e290, 1e295, 3.0)
+    frame = moments.ColumnFrame(1e300, 1e290, 1e295, 3.0)
     for x in (0.0, 1e300, -1.7e308, 1.7e308, 5e-324):
         a, q = whole_numbers(in_frame(np.array([x]), frame), 1)
         assert abs(a[0]) <= 1 << 24
         assert 0 <= q[0] <= 2 << 24
         assert 0 <= fourth_powers(np.array([x]), frame.low, frame.high, frame.centre, frame.half)[0] <= 1 << 24
-    assert count_weight(frames.ColumnFrame(1e9, 1.0, 1.0, 1.0), -2) <= 64 << 24
+    assert count_weight(moments.ColumnFrame(1e9, 1.0, 1.0, 1.0), -2) <= 64 << 24
 
 
 PEOPLE = [(0.0,), (5.0,), (0.0, 5.0), (-3.0, 0.75), (0.75, 0.75, 5.0)]

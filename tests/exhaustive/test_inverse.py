@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -335,7 +336,8 @@ def test_draws_with_a_refusal_have_the_law(monkeypatch, slack, refusal):
     shells = boxes([STATISTICS["median"]((-3.0, 0.0, 0.5, 1.0, 4.0), 5)], 2, MachineNumbers(2, 2))
     mine = law(shells, rho, shells.cap(rho, refusal))
     assert 0.1 < mine[None] < 0.9
-    seen = Counter(None if (drawn := shells.draw(rho, entropy, refusal)) is None else tuple(drawn) for _ in range(runs))
+    draws = (replace(shells, refusal=refusal).draw(rho, entropy) for _ in range(runs))
+    seen = Counter(None if drawn is None else tuple(drawn) for drawn in draws)
     expected = [runs * float(p) for p in mine.values()]
     assert stats.chisquare([seen[y] for y in mine], expected).pvalue > FALSE_ALARM
     wrong = law(shells, rho, Refusal(refusal.bears, refusal.secret, refusal.failure * Fraction(3, 5)))

@@ -8,7 +8,7 @@ from flint import arb, ctx
 
 from uptack.exact import ball, lower, upper
 from uptack.noise import IntegerLaplace
-from uptack.noise.integer_gaussian import normaliser
+from uptack.noise.integer_laws import normaliser
 from uptack.privacy import gaussian_noise_multiplier
 
 

@@ -13,7 +13,7 @@ import pytest
 from flint import arb, ctx
 
 from uptack.exact import ball
-from uptack.mechanisms import dwork_lei, ptr
+from uptack.mechanisms import ptr
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.privacy import loss
 from uptack.reach import InterquantileRange, LStatistic
@@ -59,9 +59,9 @@ def median_case(width, shift):
 
 CASES = {
     f"{name}, {label}, shift {shift}": make(width, shift)
-    for shift in dwork_lei.SHIFTS
+    for shift in ptr.SHIFTS
     for name, make, widths in (
-        ("S", scale_case, {"base 1 + 1/ln 6": dwork_lei.log_width(6), "base 2": math.log(2)}),
+        ("S", scale_case, {"base 1 + 1/ln 6": ptr.log_width(6), "base 2": math.log(2)}),
         ("M", median_case, {"h 1": 1.0, "h 0.7": 0.7}),
     )
     for label, width in widths.items()
@@ -155,10 +155,10 @@ def test_attempt_passes_where_the_distance_and_the_noise_say_so(case):
 # ------------------------------------------------------------------------------------------------- the tests' own law
 
 LEVELS = {
-    "printed, n = 6": dwork_lei.Level.printed(Fraction(1), 6),
-    "printed, small ε": dwork_lei.Level.printed(Fraction(1, 10), 6),
-    "explicit δ'": dwork_lei.Level(Fraction(1), Fraction(1, 20)),
-    "explicit δ', large ε": dwork_lei.Level(Fraction(3), Fraction(1, 1000)),
+    "printed, n = 6": ptr.Level.printed(Fraction(1), 6),
+    "printed, small ε": ptr.Level.printed(Fraction(1, 10), 6),
+    "explicit δ'": ptr.Level(Fraction(1), Fraction(1, 20)),
+    "explicit δ', large ε": ptr.Level(Fraction(3), Fraction(1, 1000)),
 }
 ROOM = Fraction(1, 2**80)
 
@@ -236,7 +236,7 @@ def excess(p, q, place, place_prime, epsilon, factor):
 
 
 CASCADES = {
-    "S": (scale_case, dwork_lei.log_width(6)),
+    "S": (scale_case, ptr.log_width(6)),
     "Scale": (scale_case, math.log(2)),
     "M": (median_case, 1.0),
     "M, fine": (median_case, 0.7),
@@ -248,7 +248,7 @@ CASCADES = {
 def test_the_cascade_is_private(name, level):
     """Two tests, one answer law: (2ε, 2δ'), for every pair of neighbours."""
     make, width = CASCADES[name]
-    cases = [make(width, shift) for shift in dwork_lei.SHIFTS]
+    cases = [make(width, shift) for shift in ptr.SHIFTS]
     here = tables(6)
     a = [tuple(reached(build, index, x) for _, build, index in cases) for x in here]
     place = [position(name[0], cases[0][0](x), width) for x in here]
@@ -273,8 +273,8 @@ def test_two_epsilon_is_needed():
 def test_the_printed_threshold_of_algorithm_12_is_not_private():
     """⊥ iff R ≤ 1 + ln(1/δ) at ε = 0.1, δ = 1e-6: a wrong proposal passes with chance 0.13 in place of δ/2."""
     epsilon, delta = Fraction(1, 10), Fraction(1, 10**6)
-    printed = dwork_lei.Level(epsilon, delta / 2, cutoff=math.floor(math.log(1e6)) + 1)
-    ours = dwork_lei.Level(epsilon, delta / 2)
+    printed = ptr.Level(epsilon, delta / 2, cutoff=math.floor(math.log(1e6)) + 1)
+    ours = ptr.Level(epsilon, delta / 2)
     assert 0.10 < float(passing(printed, 1)) < 0.13
     assert passing(ours, 1) <= delta / 2
     with ctx.workprec(120):

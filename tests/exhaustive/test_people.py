@@ -24,10 +24,9 @@ from uptack.errors import NoInterval
 from uptack.mechanisms.inverse_sensitivity import Refusal, boxes, decay
 from uptack.noise import MachineNumbers, SeededEntropy
 from uptack.reach import InterquantileRange, LStatistic, Segment
-from uptack.reach.interquantile_range import PeopleRange
-from uptack.statistics.frames import ColumnFrame
+from uptack.reach.differences import PeopleRange
 from uptack.statistics.means import std, variance
-from uptack.statistics.moments import ONE, diameter, exact_sums, in_frame, sensitivity, whole_numbers
+from uptack.statistics.moments import ONE, ColumnFrame, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.table.ids import Owners
 from uptack.table.memory.rows import weighted_order
 from uptack.table.memory.table import MemoryTable

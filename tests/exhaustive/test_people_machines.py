@@ -9,11 +9,10 @@ import pytest
 import uptack as ut
 from tests.exhaustive.people import persons
 from uptack.cli.command_support import as_text
-from uptack.kernels import kernel_machine, machine_function
+from uptack.kernels import kernel_machine, machine_minimisers
 from uptack.kernels.kernel import GaussianKernel
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machine_function import BLOCK, TERMS, Features, KernelMachine, spectrum
-from uptack.kernels.machine_minimisers import LOSSES
+from uptack.kernels.machine_minimisers import BLOCK, LOSSES, TERMS, Features, KernelMachine, spectrum
 from uptack.kernels.machine_release import Design, MachineTerms, _coefficients
 from uptack.table.reads import DESIGN
 
@@ -103,7 +102,7 @@ def test_sums_do_not_lose_accuracy_with_rows_and_memory_sets_no_limit(monkeypatc
         terms = slope * phi[:, j]
         assert abs(kept.added(slope)[j] - math.fsum(terms)) <= TERMS * 2.0**-53 * math.fsum(np.abs(terms))
     assert kept.squared(slope**2) == pytest.approx((phi * slope[:, None] ** 2).T @ phi)
-    monkeypatch.setattr(machine_function, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(machine_minimisers, "MOST_ENTRIES", 0)
     anew = Features(x, OMEGA)
     assert (anew.added(slope) == kept.added(slope)).all()
     assert (anew.times(w) == kept.times(w)).all()

@@ -16,7 +16,7 @@ from uptack.ranks.null_laws import RankSum, mann_whitney_sum, signed_rank_sum, t
 from uptack.ranks.pair_counts import concordance, exceedance, net_counts, smaller_before, square_sum
 from uptack.ranks.rank_tests import noisy_p_value, ranks_without_ties
 from uptack.ranks.superiority import weight
-from uptack.reach.group_difference import Difference, PairwiseShift
+from uptack.reach.differences import Difference, PairwiseShift
 from uptack.reach.l_statistics import quantile_rank
 
 EPSILON = Fraction(100)

@@ -12,11 +12,12 @@ import uptack as ut
 from uptack.account import AssumptionFailed, observed_by
 from uptack.audit.price import CoupledTape, Recorder, fingerprint
 from uptack.exact import ball, upper
+from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import IntegerGaussian
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, cost
 from uptack.privacy.loss import Zcdp
 from uptack.synthesis import noisy_counts
-from uptack.synthesis.noisy_counts import FrequentKeys, GaussianCounts, ScoredChoice, cutoff
+from uptack.synthesis.noisy_counts import FrequentKeys, ScoredChoice, cutoff
 
 FAILURE = Fraction(1, 50)
 FAR = 9
@@ -131,7 +132,7 @@ def exact_cost(draw, other):
     if isinstance(mechanism, ScoredChoice):
         moves = [b - a for a, b in zip(draw.value, other.value, strict=True)]
         return (mechanism.rate * (max(moves) - min(moves))) ** 2 / 8, Fraction(0)
-    if isinstance(mechanism, GaussianCounts):
+    if isinstance(mechanism, IntegerNoise):
         square = sum((int(b) - int(a)) ** 2 for a, b in zip(draw.value.flat, other.value.flat, strict=True))
         return square / (2 * Fraction(mechanism.law.variance)), Fraction(0)
     assert isinstance(mechanism, FrequentKeys)
@@ -176,7 +177,7 @@ def test_a_whole_release_costs_what_it_claims_on_every_tiny_table():
     for place, (one, other) in enumerate(pairs):
         found, draws = check(one, other, seed=place)
         kinds, most = kinds | found, max(most, draws)
-    assert kinds == {FrequentKeys, GaussianCounts, ScoredChoice}
+    assert kinds == {FrequentKeys, IntegerNoise, ScoredChoice}
     assert most >= 8, "rounds of pairs were among them"
 
 
@@ -261,7 +262,7 @@ def test_a_row_that_moves_one_pair_away_and_another_near_costs_no_more_than_the_
 
 def test_the_price_is_the_theorem():
     law = IntegerGaussian(2)
-    mechanism = GaussianCounts(Zcdp(Fraction(1, 2), DELTA), law)
+    mechanism = IntegerNoise(Zcdp(Fraction(1, 2), DELTA), law)
     counts = np.array([3, 1])
     assert mechanism.price(counts, np.array([2, 2]), counts) == cost(mechanism.loss).epsilon
     assert mechanism.price(counts, np.array([1, 3]), counts) > cost(mechanism.loss).epsilon

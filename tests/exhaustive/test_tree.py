@@ -13,8 +13,7 @@ from scipy import stats
 from tests.exhaustive.chains import law
 from tests.helpers import FALSE_ALARM
 from uptack.account import Account
-from uptack.mechanisms.quantile_chain import Bin, chain_decay
-from uptack.mechanisms.quantile_tree import Node, Tier, Tree
+from uptack.mechanisms.quantile_chain import Bin, Node, Tier, Tree, chain_decay
 from uptack.noise import SeededEntropy
 
 HALF = Fraction(1, 2)

@@ -14,7 +14,7 @@ from scipy import stats
 from tests.exhaustive.test_tree import at, tree, whole
 from tests.helpers import FALSE_ALARM
 from uptack.account import Account
-from uptack.mechanisms.quantile_tree import Tree
+from uptack.mechanisms.quantile_chain import Tree
 from uptack.noise import SeededEntropy
 from uptack.statistics.ecdf import RunningCounts, _counts_between
 from uptack.statistics.quantile_trees import BITS, Cells, WindowRows

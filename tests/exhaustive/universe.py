@@ -6,8 +6,15 @@ from fractions import Fraction
 import numpy as np
 
 from uptack.reach import InterquantileRange, LStatistic
-from uptack.reach.l_statistics import midhinge, quantile_rank, quartiles, trimean, trimmed_mean, winsorized_mean
-from uptack.reach.median_deviation import MedianDeviation
+from uptack.reach.l_statistics import (
+    MedianDeviation,
+    midhinge,
+    quantile_rank,
+    quartiles,
+    trimean,
+    trimmed_mean,
+    winsorized_mean,
+)
 from uptack.registry import declared
 from uptack.table.reads import as_column
 

@@ -15,7 +15,7 @@ from tests.helpers import FALSE_ALARM
 from uptack.account import Account
 from uptack.audit import delta_lower_bound, epsilon_lower_bound
 from uptack.kernels import ExponentialKernel, FunctionRelease, GaussianKernel, release_function
-from uptack.kernels.covariance_factor import CovarianceFactor, plan
+from uptack.kernels.function_release import CovarianceFactor, plan
 from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.noise import IntegerGaussian, SeededEntropy
 

@@ -8,7 +8,7 @@ from scipy import integrate, stats
 
 from tests.helpers import FALSE_ALARM, assert_fits_cdf
 from uptack.mechanisms import matrix_laplace
-from uptack.mechanisms.matrix_laplace import MatrixLaplace, MatrixLaplaceLaw, deviation, edge
+from uptack.mechanisms.additive_noise import MatrixLaplace, MatrixLaplaceLaw, deviation, edge
 from uptack.noise import Grid, SeededEntropy
 from uptack.privacy.loss import Pure
 

@@ -21,7 +21,7 @@ from uptack.display import FigureTable
 from uptack.display.tabular import columns, data_frame
 from uptack.grouping import Groups
 from uptack.kernels import DensityCurve
-from uptack.mechanisms.matrix_laplace import TraceNoise
+from uptack.mechanisms.additive_noise import TraceNoise
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy, loss
 from uptack.ranks.correlations import CorrelationMatrix

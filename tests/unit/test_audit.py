@@ -14,9 +14,8 @@ import uptack as ut
 from uptack import audit
 from uptack.audit import audit_run, hostile, least_epsilon
 from uptack.audit.audit_run import Audit, Finding, examine, main, run, tasks
-from uptack.audit.neighbours import change_rows, person_pairs, removals, two_values
 from uptack.audit.privacy_bounds import LEAST, ZERO_BIT, Event, Score, candidates, count_hits, tables
-from uptack.audit.scenario import Scenario
+from uptack.audit.scenario import Scenario, change_rows, person_pairs, removals, two_values
 from uptack.exact import ball
 from uptack.noise import IntegerGaussian, IntegerLaplace
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Privacy

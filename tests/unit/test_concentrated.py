@@ -22,7 +22,7 @@ from uptack.privacy import (
     total,
     zcdp,
 )
-from uptack.privacy.concentrated_dp import zcdp_total
+from uptack.privacy.cost import zcdp_total
 from uptack.privacy.loss import (
     Answer,
     Approximate,

@@ -34,7 +34,7 @@ from uptack.kernels import (
     release_spectral,
     sobolev_norm,
 )
-from uptack.kernels.covariance_factor import CovarianceFactor, plan
+from uptack.kernels.function_release import CovarianceFactor, plan
 from uptack.kernels.kernel import kernel_of
 from uptack.noise import IntegerGaussian, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, gaussian_delta

@@ -13,7 +13,7 @@ from scipy import stats
 import uptack as ut
 from tests.helpers import CountingEntropy
 from uptack.noise import IntegerLaplace
-from uptack.statistics.frames import FramePlan, enough_rows
+from uptack.statistics.moments import FramePlan, enough_rows
 from uptack.statistics.proportions import ProportionInterval, _noise_law, indicator, true_and_false
 from uptack.table.protocol import Column
 from uptack.table.reads import SHARES, as_column

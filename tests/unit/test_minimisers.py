@@ -27,15 +27,20 @@ from tests.helpers import FALSE_ALARM, CountingEntropy
 from uptack.exact import ball, lower, upper
 from uptack.kernels.kernel import ExponentialKernel, GaussianKernel, Matern32, Matern52
 from uptack.kernels.kernel_estimators import KernelRegressor, KernelSVC
-from uptack.kernels.machine_function import FEATURE_ERROR, Features, KernelMachine, features, plot_regions, spectrum
 from uptack.kernels.machine_minimisers import (
     CORNER,
+    FEATURE_ERROR,
     LOSSES,
+    Features,
     HuberPenalty,
     InsensitivePenalty,
+    KernelMachine,
     Objective,
+    features,
     minimiser,
+    plot_regions,
     rounding,
+    spectrum,
 )
 from uptack.kernels.machine_release import Design, MachineTerms, kernel_machine, own_machine
 from uptack.noise import SeededEntropy

@@ -8,7 +8,7 @@ import pytest
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.mechanisms.dwork_lei import Level, log_width
+from uptack.mechanisms.ptr import Level, log_width
 from uptack.noise import IntegerLaplace
 from uptack.papers import TM, M, S, Scale
 from uptack.privacy import Privacy, cost

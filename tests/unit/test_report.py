@@ -14,8 +14,7 @@ from uptack.privacy.loss import BoundedRange
 from uptack.report import Figure, divide, plan, profile, to_html, to_json, to_markdown, write
 from uptack.report.budget import FIGURES
 from uptack.report.column import Part
-from uptack.report.density_bars import MOST_BARS, DensityBars, density_bars, spiky
-from uptack.report.number_card import NUMBERS, quantile_figures, with_tails
+from uptack.report.number_card import MOST_BARS, NUMBERS, DensityBars, density_bars, quantile_figures, spiky, with_tails
 from uptack.report.pictures import density_picture, ticks
 from uptack.report.sections.correlations import heat_map
 from uptack.report.sections.regression import effects

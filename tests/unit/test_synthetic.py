@@ -17,10 +17,10 @@ from uptack.ledger import Ledger
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE
 from uptack.privacy.loss import BoundedRange, Zcdp
-from uptack.synthesis import buckets, measure, noisy_counts
-from uptack.synthesis.buckets import BucketCounts
+from uptack.synthesis import measure, noisy_counts
 from uptack.synthesis.cells import ColumnCells, keys_of, numbers_of
 from uptack.synthesis.fit import rake, simplex, transport
+from uptack.synthesis.measure import BucketCounts
 from uptack.synthesis.noisy_counts import ScoredChoice
 from uptack.table.values.entrance import field as entered_field
 
@@ -139,7 +139,7 @@ def test_what_scores_are_made_of_moves_by_a_row_at_most():
     before = None
     for n in range(300, 400):
         made = BucketCounts.of(x[:n], np.ones(n, np.int64), 64, 3, 150)
-        scores = np.array([made.capped_sum(level) for level in buckets.LEVELS])
+        scores = np.array([made.capped_sum(level) for level in measure.LEVELS])
         assert before is None or ((scores >= before) & (scores <= before + 1)).all()
         before = scores
 
@@ -159,7 +159,7 @@ def test_finer_buckets_than_are_held_are_counted_again(monkeypatch):
 
     def choose(self, scores, moves, rho):
         place = right(self, scores, moves, rho)
-        if len(scores) == len(buckets.LEVELS):
+        if len(scores) == len(measure.LEVELS):
             first.append(place)
             return len(scores) - 1
         return place

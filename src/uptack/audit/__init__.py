@@ -1,10 +1,9 @@
 """Audits: every release on hostile neighbours, by replay, by price and by draws."""
 
-from uptack.audit.neighbours import hostile
 from uptack.audit.price import draws, price, prices
 from uptack.audit.privacy_bounds import delta_lower_bound, epsilon_lower_bound, least_epsilon
 from uptack.audit.replay import replay
-from uptack.audit.scenario import Scenario
+from uptack.audit.scenario import Scenario, hostile
 
 __all__ = [
     "Scenario",

@@ -80,7 +80,6 @@ class Audit:
         return not self.missing and all(one.good for one in self.findings)
 
     def of(self, kind: str) -> list[Finding]:
-        """The findings of a kind."""
         return [one for one in self.findings if one.kind == kind]
 
     def tables(self) -> list[list[tuple[str, ...]]]:
@@ -104,7 +103,6 @@ class Audit:
         return [rows for rows in tables if rows[1:]]
 
     def summary(self) -> str:
-        """One line."""
         scenarios, faults = self.of("scenario"), self.of("fault")
         by = Counter(fault.problems[0][0] for fault in faults if fault.problems)
         each = ", ".join(f"{by[check]} by {check}" for check in CHECKS if by[check])
@@ -137,7 +135,6 @@ class Audit:
         return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
 
 

@@ -270,7 +270,6 @@ class Keeper:
         self.total = 0.0
 
     def __call__(self, rows: Any) -> float:
-        """Everything so far."""
         self.total += float(np.sum(rows))
         return self.total
 

@@ -15,9 +15,19 @@ import numpy as np
 
 from uptack.audit import calls
 from uptack.audit.calls import call_of, request_call
-from uptack.audit.neighbours import MORE, change_rows, removals, two_values
 from uptack.audit.price import DRAWS
-from uptack.audit.scenario import COUNTED, LABELS, Pair, Pairs, PersonRows, Scenario
+from uptack.audit.scenario import (
+    COUNTED,
+    LABELS,
+    MORE,
+    Pair,
+    Pairs,
+    PersonRows,
+    Scenario,
+    change_rows,
+    removals,
+    two_values,
+)
 from uptack.discrete import Domain, minimax_count_mechanism, optimal_count_mechanism
 from uptack.kernels import FourierBasis, GaussianKernel
 from uptack.noise import LInfBall
@@ -67,9 +77,9 @@ def _outside(row: int, relation: Adjacency = SUBSTITUTE) -> Pair:
     return change_rows(_gap(400)[0], slice(row, row + relation.rows_per_person), 1e9, relation)
 
 
-def _poles(d: float, e: float, n: int = N) -> Pair:
+def _poles(d: float, e: float) -> Pair:
     """A column at 3, of which the last row goes from one place to another."""
-    return np.append(np.full(n - 1, 3.0), d), np.append(np.full(n - 1, 3.0), e)
+    return np.append(np.full(N - 1, 3.0), d), np.append(np.full(N - 1, 3.0), e)
 
 
 # --------------------------------------------------------------------------------------------------------------- lines
@@ -95,9 +105,9 @@ def _worst_row(n: int = N, columns: int = 1) -> Pair:
     return _response(more, y, least, 9 * x[least, 0])
 
 
-def _placed(d: Row, e: Row, rows: int = 1, n: int = 2500, table: bool = False) -> Pair:
+def _placed(d: Row, e: Row, rows: int = 1, table: bool = False) -> Pair:
     """A noisy line whose last rows (x, y) go from one place to another, as (X, y) or as one table."""
-    x, y = _noisy_line(n)
+    x, y = _noisy_line(2500)
 
     def at(row: Row) -> Any:
         a, b = x.copy(), y.copy()
@@ -122,9 +132,9 @@ def _moves(table: bool = False) -> Pairs:
     return {f"{d} to {e}": _placed(d, e, table=table) for d, e in MOVES}
 
 
-def _linked(n: int = 600) -> Pair:
+def _linked() -> Pair:
     """Three columns that are alike, but for a row that goes from where the first two agree to where the others do."""
-    a = np.arange(n) % 2
+    a = np.arange(600) % 2
     a[-1] = 0
     sides = [{"a": a, "b": np.append(a[:-1], b), "c": np.append(a[:-1], 1)} for b in (0, 1)]
     d, e = ({name: np.array(["no", "yes"])[x] for name, x in side.items()} for side in sides)
@@ -156,9 +166,9 @@ def _person_moved(least: float = 0.0, most: float = 1.0, n: int = PEOPLE, secret
     return person(rest, np.arange(n - 1), [least] * MORE, [] if secret else [most])
 
 
-def _person_spread(n: int = PEOPLE, secret: bool = False) -> Pair:
+def _person_spread(secret: bool = False) -> Pair:
     """Everybody in three cells, and one whose rows are in two others, three times as many."""
-    rest, ids, others = np.tile([0, 1, 2], n - 1), np.repeat(np.arange(n - 1), 3), [3] * 4 + [4] * 4
+    rest, ids, others = np.tile([0, 1, 2], PEOPLE - 1), np.repeat(np.arange(PEOPLE - 1), 3), [3] * 4 + [4] * 4
     return person(rest, ids, others, []) if secret else person(rest, ids, [0, 1, 2], others)
 
 
@@ -173,12 +183,12 @@ def _person_odd(secret: bool = False) -> Pair:
     return side("c", 1e9, MORE), side("a", 0.0, 0 if secret else 1)
 
 
-def person_ranked(n: int = PEOPLE, label: bool = False) -> Pair:
+def person_ranked(label: bool = False) -> Pair:
     """One person each rank, and the uppermost, with several rows, who goes below all others, or to the other group."""
-    x = np.arange(float(n))
-    second = np.repeat([0, 1], n // 2) if label else x
+    x = np.arange(float(PEOPLE))
+    second = np.repeat([0, 1], PEOPLE // 2) if label else x
     below = -1.0, 0 if label else second[-1]
-    return person((x[:-1], second[:-1]), np.arange(n - 1), [(x[-1], second[-1])] * MORE, [below])
+    return person((x[:-1], second[:-1]), np.arange(PEOPLE - 1), [(x[-1], second[-1])] * MORE, [below])
 
 
 # ------------------------------------------------------------------------------------------------------- the scenarios

@@ -46,7 +46,6 @@ class PlantedFault(NamedTuple):
 
     @property
     def subject(self) -> Scenario:
-        """The scenario itself."""
         return catalogue()[self.scenario] if isinstance(self.scenario, str) else self.scenario
 
     @contextmanager
@@ -54,7 +53,7 @@ class PlantedFault(NamedTuple):
         """The code with the fault, for as long as this context is open."""
         with ExitStack() as stack:
             for plant in self.plants:
-                stack.enter_context(plant())
+                stack.enter_context(planting.patched(*plant))
             yield
 
 
@@ -158,11 +157,6 @@ def _unpaid(original: Any) -> Any:
     return pay
 
 
-def _true_size(original: Any) -> Any:
-    """A number of rows without noise."""
-    return lambda budget, units, rho: units / budget.step if units.size == 1 else original(budget, units, rho)
-
-
 def _data_edges(original: Any) -> Any:
     """Edges of buckets with the largest number as one more."""
 
@@ -227,10 +221,10 @@ SAMPLERS = (
 LINES: tuple[tuple[Any, ...], ...] = (
     # order statistics, sums and moments
     ("boxes: e^-ε for e^(-ε/2)", "median", at("InverseDraw", rho=power(2))),
-    ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
-    ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: v._replace(refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
+    ("boxes: the true median", "median", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.ends(0)])),
+    ("boxes: ⊥ by the true number of rows", "median, few rows", planting.on_input("InverseDraw", lambda v: replace(v, refusal=replace(v.refusal, bears=3 * v.refusal.bears)))),
     *((f"interval: draw {k} at three times its ε", "median, an interval", at("InverseDraw", k, rho=power(3))) for k in (1, 2, 3)),
-    ("interval: the end that was aimed at, not drawn", "median, an interval", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.boxes.ends(0)])),
+    ("interval: the end that was aimed at, not drawn", "median, an interval", no_draw("InverseDraw", lambda boxes: [low for low, _ in boxes.ends(0)])),
     ("interval: ⊥ by three times the rows beyond an end", "median, an interval, few rows", result("statistics.IntervalRanks.refusal", lambda made, *_: replace(made, bears=3 * made.bears))),
     ("interval: ends of one row of two", "median, an interval, 2 rows", always("statistics.Question.rows", 1)),
     ("reach: rows a person ignored", "median, 2 rows", argument("statistics.Statistic.reach", 4, lambda rows: 1)),
@@ -385,8 +379,8 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("concentrated: sums of one row of three", "concentrated, 3 rows", at("GaussianSums", scale=times(Fraction(1, 3)))),
     ("concentrated: sums of one row of a person", "concentrated, people", ALL_UNITS),
     # synthetic tables
-    ("synthetic: counts with half of their noise", "synthetic", at("GaussianCounts", law=narrower())),
-    ("synthetic: counts of a second scan without noise", "synthetic", no_draw("GaussianCounts", lambda v: v)),
+    ("synthetic: counts with half of their noise", "synthetic", at("IntegerNoise", law=narrower())),
+    ("synthetic: counts of a second scan without noise", "synthetic", no_draw("IntegerNoise", lambda v: v)),
     ("synthetic: frequent values with half of their noise", "synthetic, add/remove", at("FrequentKeys", law=narrower())),
     ("synthetic: a cutoff off by one", "synthetic", at("FrequentKeys", cutoff=lambda t: t - 1)),
     ("synthetic: a cutoff for ten times its δ", "synthetic", argument("synthesis.noisy_counts.cutoff", 2, lambda d: 10 * d)),
@@ -397,7 +391,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("synthetic: the best pair, not drawn", "synthetic, pairs", no_draw("ScoredChoice", lambda scores: int(np.argmax(scores)))),
     ("synthetic: rounds that are not debited", "synthetic", patch("synthesis.RhoBudget._pay", _unpaid), patch("account.Account.concentrated", lambda f: lambda account, rho, failure: f(account, rho, failure).prepaid())),
     ("synthetic: one row of two", "synthetic, 2 rows", always("account.Account.rows", 1)),
-    ("synthetic: the true number of rows", "synthetic, add/remove", patch("synthesis.RhoBudget.counts", _true_size)),
+    ("synthetic: the true number of rows", "synthetic, add/remove", patch("synthesis.RhoBudget.counts", lambda f: lambda budget, units, rho: units / budget.step if units.size == 1 else f(budget, units, rho))),
     ("synthetic: cells of numbers off the data", "synthetic", patch("synthesis.measure._buckets", _data_edges)),
     ("synthetic: rows of people that weigh one each", "synthetic, people", ALL_UNITS),
     ("synthetic: units of half a person", "synthetic, people", patch("synthesis.RhoBudget.law", lambda f: lambda self, rho: narrower()(f(self, rho)))),

@@ -52,7 +52,6 @@ class PricedDraw:
 
     @property
     def name(self) -> str:
-        """The kind of the mechanism."""
         return type(self.mechanism).__name__
 
 
@@ -224,12 +223,10 @@ class CoupledTape(TapeEntropy):
         self._cells.clear()
 
     def integers(self, bound: int, size: int) -> NDArray[np.int64]:
-        """The first of one sequence for each bound."""
         stream = np.random.Generator(np.random.Philox(key=[self.seed, bound % (1 << 61)]))
         return stream.integers(bound, size=size, dtype=np.int64)
 
     def digits(self, bound: int, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first of one sequence for each cell."""
         digits = np.zeros(keys.size, np.int64)
         for key in np.unique(keys).tolist():
             times, rows = self._cells.get(key, 0), keys == key

@@ -55,7 +55,6 @@ class TapeEntropy(Entropy):
         return np.random.Generator(np.random.Philox(key=[self.seed, self.requests]))
 
     def bytes(self, count: int) -> bytes:
-        """So many bytes of the next stream."""
         return self._stream().bytes(count)
 
     def below(self, bound: int) -> int:
@@ -64,7 +63,6 @@ class TapeEntropy(Entropy):
         return int.from_bytes(self._stream().bytes(8 * words), "little") % bound
 
     def integers(self, bound: int, size: int) -> NDArray[np.int64]:
-        """One request too."""
         return self._stream().integers(bound, size=size, dtype=np.int64)
 
     def __repr__(self) -> str:

@@ -32,7 +32,6 @@ from uptack.mechanisms.inverse_sensitivity import (
     VECTOR_LATTICES,
     InverseDraw,
     Refusal,
-    ScoredBoxes,
     choose_lattice,
     median_boxes,
     median_room,
@@ -223,7 +222,7 @@ def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     draw = choose_lattice(room, task.epsilon, p, VECTOR_LATTICES)
     if draw is None:
         return account.close(Outcome.refusal("", advice))
-    candidates = ScoredBoxes(median_boxes(results, draw, task.moves), Refusal(room))
+    candidates = replace(median_boxes(results, draw, task.moves), refusal=Refusal(room))
     drawn = account.draw(InverseDraw.of(task.epsilon), candidates)
     return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(draw[0].values(drawn))
 

@@ -23,8 +23,7 @@ from uptack.cli.command_support import (
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
 from uptack.progress import steps
-from uptack.synthesis.synthetic_page import to_html
-from uptack.synthesis.synthetic_table import WRITERS
+from uptack.synthesis.synthetic_table import WRITERS, to_html
 from uptack.wire.text_values import levels as written_levels
 
 

@@ -111,7 +111,6 @@ class MomentBody:
 
     @property
     def dimension(self) -> int:
-        """2m real coordinates."""
         return 2 * self.degree
 
     @property
@@ -276,7 +275,6 @@ class CaratheodoryNoise(MomentNoise):
         return np.asarray(2 * each * float(self.scale / UNIT) ** 2)
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """The integers nearest to Y₁ - Y₂."""
         body = MomentBody(self.count)
         one = body.dimension + 1 + body.uniforms
 
@@ -311,7 +309,6 @@ class BallNoise(MomentNoise):
 
     @property
     def scale(self) -> Fraction:
-        """Δ/ε."""
         one, two = (Fraction(1), Fraction(2)) if self.count == 1 else (ROOT_TWO, Fraction(5, 2))
         longest = two * UNIT + 2 * self.rounding if self.adjacency.size_is_public else one * UNIT + self.rounding
         return self.adjacency.rows_per_person * longest / self.epsilon
@@ -322,13 +319,11 @@ class BallNoise(MomentNoise):
         return 2 * self.count * (2 * self.count + 1) * float(self.scale / UNIT) ** 2
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """The integers nearest to the noise."""
         body = L2Ball(size)
         take = body.dimension + 1 + body.uniforms
         return np.array(nearest_integers(lambda us: _stretch(body, self.scale, us), take, entropy), np.int64)
 
     def gauge(self, move: Floats) -> float:
-        """Its length."""
         return float(np.linalg.norm(move))
 
 
@@ -346,7 +341,6 @@ class LaplaceNoise(MomentNoise):
 
     @property
     def scale(self) -> Fraction:
-        """The ℓ1 sensitivity over ε."""
         return self.moves * self.count * (ROOT_TWO * UNIT + self.rounding) / self.epsilon
 
     @property
@@ -355,9 +349,7 @@ class LaplaceNoise(MomentNoise):
         return 4 * self.count * float(self.scale / UNIT) ** 2
 
     def draw(self, size: int, entropy: Entropy) -> Integers:
-        """2N independent draws."""
         return IntegerLaplace(self.scale).draw(size, entropy)
 
     def gauge(self, move: Floats) -> float:
-        """The sum of the absolute values."""
         return float(np.abs(move).sum())

@@ -31,21 +31,21 @@ from uptack.densities.caratheodory import (
     half_lattice,
     moment_sums,
 )
-from uptack.densities.density_columns import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.curves import Floats, FourierDensity
 from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy
-from uptack.noise.integer_laplace import LARGEST_SCALE, refuse_tiny
+from uptack.noise.integer_laws import LARGEST_SCALE, refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
-from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, public_size, read_question
+from uptack.statistics.column_options import COUNT_SHARE, Question, column, least_n, public_size, read_question
 from uptack.statistics.quantiles import quantiles
 from uptack.table.memory.counts import sum_units
-from uptack.table.protocol import Columns
-from uptack.table.reads import POINTS
+from uptack.table.protocol import Columns, RowDesign, Weights
+from uptack.table.reads import POINTS, as_columns
+from uptack.table.values.kinds import LARGEST
 
 MOST = {1: 1000, 2: 50, 3: 10}
 """The highest degree, by dimension."""
@@ -59,6 +59,46 @@ MOST_TAIL, TAIL_ROWS = Fraction(1, 4), 120
 """The box comes from quantiles with at most this share of rows beyond each, and about this many rows over ε."""
 NORMAL_REACH = 3.5
 """The quantiles are moved outward as if to so many standard deviations of a normal law."""
+
+
+# -------------------------------------------------------------------------------------------------------- the columns
+
+
+def coordinates(x: Any) -> Columns:
+    """The columns, from the shape and the type alone."""
+    must = "a column of numbers, or a table of two or three of them"
+    columns = as_columns("x", x, must)
+    if len(columns) not in MOST:
+        raise InvalidArgument("x", must, f"{len(columns)} of them" if isinstance(x, Columns) else checks.outline(x))
+    return columns
+
+
+def read(columns: Columns, question: Question) -> Columns:
+    """The columns as floats without NaN. If there are several, a row that lacks a value is dropped from all."""
+    if len(columns) > 1 and question.missing is not None:
+        fill = functools.partial(_fill, missing=question.missing)
+        x, y = columns.table.design(RowDesign(len(columns) - 1, [one.name for one in columns], fill))
+        columns = Columns([*x, y])
+    return Columns(column(one, question, floats=True)[0] for one in columns)
+
+
+def _fill(lines: Sequence[Floats], missing: str | float) -> Sequence[Floats]:
+    gone = np.isnan(lines)
+    if missing == "drop":
+        return list(np.where(gone.any(axis=0), np.nan, lines))
+    return list(np.clip(np.where(gone, missing, lines), -LARGEST, LARGEST))
+
+
+def features(columns: Columns) -> tuple[Floats, Weights]:
+    """The rows of columns in memory, one line each, and the units of each row if they are people's.
+
+    **Lemma.** Let a row add its feature φ(x), and a person the mean of the features of her rows, in whole units: the
+    sum of ⌊U/m⌋·φ over her m rows, over U. It is a point of the convex hull of 0 and all φ(x). So what bounds the
+    features of one row (a norm, a gauge, a scalar product that is never negative, the distance of two) bounds those of
+    one person, whatever her rows are and however many: norms and gauges are convex, and 0 is as near as any feature. ∎
+    """
+    rows = (columns[0].rows if len(columns) == 1 else columns.rows("clip")).in_memory()
+    return rows.lines.T, rows.weights
 
 
 # -------------------------------------------------------------------------------------------------------- box and cells
@@ -121,7 +161,7 @@ def private_box(columns: Columns, n: int, question: Question, rows: Fraction) ->
     return DensityBox(tuple(lows), tuple(highs))
 
 
-def given_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) -> DensityBox | None:
+def public_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) -> DensityBox | None:
     """The box that the caller gave for so many columns; a single pair of ends is for all of them."""
     if low is None and high is None:
         return None
@@ -230,7 +270,7 @@ def fourier_density(
     cut off, which costs nothing. The reply is ⊥ where n is too small for anything but noise.
 
     With `person=` each person adds the mean of the vectors of her rows, and n is the number of people: a point of
-    their hull (`uptack.densities.density_columns.features`), so that the noise is that for one row.
+    their hull (`uptack.densities.fourier.features`), so that the noise is that for one row.
 
     Missing rows: as in `uptack.statistics.Options`. With several columns "drop" leaves out rows that lack any of them.
 
@@ -250,7 +290,7 @@ def fourier_density(
     if noise not in (None, "caratheodory", "laplace"):
         raise InvalidArgument("noise", "'caratheodory' or 'laplace'", checks.describe(noise))
     given, wanted = coordinates(x), None if degree is None else checks.integer("degree", degree, least=1)
-    box = given_box(low, high, len(given))
+    box = public_box(low, high, len(given))
     plan = _plan(noise, len(given), question, box is None, wanted)
     columns = read(given, question)
     n, question = public_size(columns[0].count(), question)

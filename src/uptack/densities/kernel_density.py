@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Outcome
-from uptack.densities.density_columns import coordinates, features, read
+from uptack.densities.fourier import coordinates, features, read
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.kernels.covariance_factor import plan as factor_plan
 from uptack.kernels.function_release import MOST_POINTS, FunctionRelease, ProcessNoise, noisy_function
+from uptack.kernels.function_release import plan as factor_plan
 from uptack.kernels.kernel import UNIT, Floats, GaussianKernel, Kernel, KernelSum, TensorKernel
 from uptack.kernels.kernel import points as check_points
 from uptack.noise import Entropy
@@ -125,7 +125,7 @@ def kde(
     noise is in its far tail, to which a thousandth of δ goes.
 
     With `person=` each person adds the mean of the bumps of her rows, and n is the number of people. Such a mean is in
-    the hull of the bumps (`uptack.densities.density_columns.features`), so that Δ is what it is for one row.
+    the hull of the bumps (`uptack.densities.fourier.features`), so that Δ is what it is for one row.
 
     The value answers `at(points)`; `curve(points)` and `on_grid()` make a plain curve of it, to keep or to draw.
 

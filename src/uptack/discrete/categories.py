@@ -67,7 +67,6 @@ class CellLimit(Mechanism[Integers, int]):
 
     @staticmethod
     def of(epsilon: Fraction, most: int | None = None) -> CellLimit:
-        """The choice for so much of ε."""
         return CellLimit(loss.BoundedRange(epsilon), epsilon, most)
 
     @property
@@ -91,7 +90,6 @@ class CellLimit(Mechanism[Integers, int]):
         return np.array([int(people[g + 1 :].sum()) for g in self.limits], np.int64)
 
     def draw(self, value: Integers, entropy: Entropy) -> int:
-        """By the theorem above."""
         beyond, weights = self.scores(value), [Fraction(1, 4**g * g**4) for g in self.limits]
         candidates = WeightedCandidates(self.limits, weights, beyond - beyond.min())
         chosen = candidates.draw(decay(2 * self.epsilon), entropy)
@@ -256,7 +254,6 @@ class Screen(Mechanism[Table, tuple[tuple[Hashable, ...], Integers]]):
         return tuple(cell for cell, _ in passed), np.array([count for _, count in passed], counts.dtype)
 
     def price(self, value: Table, other: Table, output: tuple[tuple[Hashable, ...], Integers]) -> float:
-        """What the moves of counts cost, up to the cap; and what passes the cap must be within δ."""
         move = table_moves(value, other)
         assert isinstance(self.loss, Approximate)
         rise = max(sum(m for m in move if m > 0), -sum(m for m in move if m < 0))  # at worst in one category

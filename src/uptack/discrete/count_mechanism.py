@@ -130,12 +130,10 @@ class CountMechanism:
 
     @property
     def n(self) -> int:
-        """The largest count."""
         return len(self.weights) - 1
 
     @property
     def table(self) -> Floats:
-        """The probabilities as floats."""
         return np.asarray(self.weights / TOTAL, np.float64)
 
     def probability(self, count: int, output: int) -> Fraction:
@@ -144,16 +142,13 @@ class CountMechanism:
 
     @property
     def risks(self) -> Floats:
-        """The expected loss under each count."""
         return np.asarray((self.table * self.losses).sum(axis=1), np.float64)
 
     def risk(self, count: int) -> float:
-        """The expected loss under one count."""
         return float(self.risks[self._inside(count)])
 
     @property
     def worst_risk(self) -> float:
-        """The largest expected loss."""
         return float(self.risks.max())
 
     def bayes_risk(self, prior: ArrayLike | None = None) -> float:
@@ -209,11 +204,9 @@ class TableDraw(Mechanism[int, int]):
     table: CountMechanism
 
     def draw(self, value: int, entropy: Entropy) -> int:
-        """An exact draw."""
         return self.table.sample(value, entropy=entropy)
 
     def price(self, value: int, other: int, output: int) -> float:
-        """The largest log-ratio of two rows."""
         weights = self.table.weights
         return float(np.abs(np.log(weights[value].astype(float)) - np.log(weights[other].astype(float))).max())
 

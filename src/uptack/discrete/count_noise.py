@@ -15,8 +15,7 @@ from flint import arb
 
 from uptack.exact import Rational, Real, ball, working
 from uptack.noise import Entropy, Geometric, IntegerLaplace, IntegerLaw
-from uptack.noise.integer_laplace import check_scale, refuse_tiny
-from uptack.noise.integer_laws import Integers
+from uptack.noise.integer_laws import Integers, check_scale, refuse_tiny
 from uptack.privacy import Adjacency, Privacy
 
 GUARD = 128

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.binning import KeyCells, binning_of, by_calendar, check_calendar
 from uptack.discrete.categories import (
     SHARE,
     CellLimit,
@@ -27,7 +26,7 @@ from uptack.discrete.categories import (
     counting_note,
 )
 from uptack.discrete.count_noise import cell_noise, each_count, one_count
-from uptack.discrete.domains import groups_of
+from uptack.discrete.domains import KeyCells, binning_of, by_calendar, check_calendar, groups_of
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars
 from uptack.display.tabular import align_lines, data_frame
@@ -37,8 +36,7 @@ from uptack.labels import label, printable
 from uptack.mechanisms import laplace
 from uptack.mechanisms.additive_noise import IntegerNoise
 from uptack.noise import Entropy, IntegerLaw
-from uptack.noise.integer_laplace import refuse_tiny
-from uptack.noise.integer_laws import Integers
+from uptack.noise.integer_laws import Integers, refuse_tiny
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry import release
@@ -83,7 +81,6 @@ class Histogram(PlottedValue, Mapping[Hashable, Any]):
         return printable(f"Histogram({{{', '.join(f'{cell!r}: {count}' for cell, count in pairs)}}})")
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per cell: its key, or its edges, and its count."""
         low, high = (itertools.repeat(None),) * 2 if ends is None else ends
         cells: tuple[Any, ...] = self.cells
         names = [{"from": cell[0], "to": cell[1]} for cell in cells] if self.of_edges else [{"cell": c} for c in cells]
@@ -91,7 +88,6 @@ class Histogram(PlottedValue, Mapping[Hashable, Any]):
 
     @property
     def of_edges(self) -> bool:
-        """Whether cells are pairs of rising edges, each the right one of the cell before."""
         pairs = all(isinstance(c, tuple) and len(c) == 2 and all(isinstance(e, float) for e in c) for c in self.cells)
         return pairs and all(a[1] == b[0] for a, b in itertools.pairwise(self.cells))  # type: ignore[index]
 

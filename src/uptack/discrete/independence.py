@@ -68,12 +68,10 @@ class IndependenceTest(TabularValue):
         return f"IndependenceTest({figures}, a table of {size})"
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """The statistic, the p-value and the effect size."""
         named = {"statistic": self.statistic, "p-value": self.pvalue, "Cramér's V": self.cramers_v}
         return [line({"figure": name}, value) for name, value in named.items()]
 
     def table(self) -> FigureTable:
-        """The same for people, with the noisy counts below."""
         return FigureTable.of(self.figures(), "chi-square test of independence", repr(self.counts).splitlines())
 
 
@@ -82,7 +80,6 @@ class CrossedReads(Reads):
     """Two columns of categories, whose public levels a schema may list."""
 
     def complete_options(self, names: Any, given: Any, kinds: Any, levels: Any, allowed: Any) -> dict[str, Any]:
-        """A request with the levels of the schema, if it has none."""
         public = {name: levels[name] for name in names if name in levels}
         return {**given, "levels": public} if public and given.get("levels") is None else dict(given)
 

@@ -107,7 +107,6 @@ class Margins(TabularValue, Mapping[Names, Floats]):
         return f"Margins({len(self)} of the columns {', '.join(map(label, self.domain.columns))})"
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per cell of each margin: the names of its columns, and the category of each of them."""
         levels = {
             name: range(values) if isinstance(values, int) else values for name, values in self.domain.columns.items()
         }

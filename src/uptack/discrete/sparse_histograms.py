@@ -140,7 +140,6 @@ class SparseHistogram(TabularValue, Mapping[int, Any]):
         return self.domain.decode(self.cells)
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per kept cell, by its categories where the domain is structured."""
         own = {"cell": self.cells} if self.domain is None else self.columns()
         cells = zip(*(column.tolist() for column in own.values()), strict=True)
         names = [dict(zip(own, cell, strict=True)) for cell in cells]
@@ -151,7 +150,6 @@ class SparseHistogram(TabularValue, Mapping[int, Any]):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         plain = {"cells": self.cells.tolist(), "counts": self.counts.tolist(), "domain_size": self.domain_size}
         named = {} if self.domain is None else {name: column.tolist() for name, column in self.columns().items()}
         return plain | ({"columns": named} if named else {})
@@ -211,7 +209,6 @@ class SparseCells(Mechanism[Cells, Cells]):
         return cells_kept[order], values[order]
 
     def price(self, value: Cells, other: Cells, output: Cells) -> float:
-        """What the moves of counts cost."""
         (cells, counts), (others, other_counts) = value, other
         return self.law.price(table_moves((cells.tolist(), counts), (others.tolist(), other_counts)))
 

@@ -15,8 +15,8 @@ from .kernel import Matern52 as Matern52
 from .kernel import sobolev_norm as sobolev_norm
 from .kernel_estimators import KernelRegressor as KernelRegressor
 from .kernel_estimators import KernelSVC as KernelSVC
-from .machine_function import KernelMachine as KernelMachine
-from .machine_function import plot_regions as plot_regions
+from .machine_minimisers import KernelMachine as KernelMachine
+from .machine_minimisers import plot_regions as plot_regions
 from .machine_release import kernel_machine as kernel_machine
 from .spectral_release import FourierBasis as FourierBasis
 from .spectral_release import SpectralRelease as SpectralRelease

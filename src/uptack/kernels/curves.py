@@ -59,12 +59,10 @@ class DensityCurve(TabularValue):
 
     @property
     def low(self) -> float:
-        """Where the curve begins."""
         return float(self.points[0])
 
     @property
     def high(self) -> float:
-        """Where the curve ends."""
         return float(self.points[-1])
 
     def at(self, points: ArrayLike) -> Any:
@@ -123,7 +121,6 @@ class DensityCurve(TabularValue):
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per grid point."""
         return [line({"x": x}, y) for x, y in zip(self.points.tolist(), self.values.tolist(), strict=True)]
 
     def __repr__(self) -> str:
@@ -162,17 +159,14 @@ class FourierDensity(ReleasedValue):
 
     @property
     def dimension(self) -> int:
-        """The number of columns that the density is of."""
         return len(self.low)
 
     @property
     def degree(self) -> int:
-        """The highest frequency."""
         return int(np.abs(self.frequencies).max())
 
     @property
     def sides(self) -> Floats:
-        """The lengths of the box."""
         return np.subtract(self.high, self.low)
 
     def series(self, points: ArrayLike) -> Any:
@@ -230,7 +224,6 @@ class FourierDensity(ReleasedValue):
         return FourierDensity(self.frequencies, shrunk, self.low, self.high, self.standard_error)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         return {
             "low": list(self.low),
             "high": list(self.high),
@@ -304,7 +297,6 @@ class Curve(TabularValue):
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per point, with the band."""
         names = [{f"x{i}" if len(at) > 1 else "x": v for i, v in enumerate(at)} for at in self.points.tolist()]
         figures = (self.values.tolist(), self.low.tolist(), self.high.tolist())
         return [line(*figure) for figure in zip(names, *figures, strict=True)]

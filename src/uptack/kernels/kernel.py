@@ -113,7 +113,6 @@ class TensorKernel(Kernel):
         self._describe(a.dimension + b.dimension, a.largest * b.largest, rounding)
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
-        """The product of both matrices."""
         cut = self.first.dimension
         return self.first.matrix(x[:, :cut], y[:, :cut]) * self.second.matrix(x[:, cut:], y[:, cut:])
 
@@ -134,7 +133,6 @@ class SumKernel(Kernel):
         self._describe(a.dimension, a.largest + b.largest, max(a.rounding, b.rounding) * (1 + UNIT) + UNIT)
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
-        """The sum of both matrices."""
         return self.first.matrix(x, y) + self.second.matrix(x, y)
 
 
@@ -150,7 +148,6 @@ class ScaledKernel(Kernel):
         self._describe(k.dimension, Fraction(self.factor) * k.largest, k.rounding * (1 + UNIT) + UNIT)
 
     def matrix(self, x: Floats, y: Floats) -> Floats:
-        """c times the matrix of K."""
         return self.factor * self.kernel.matrix(x, y)
 
 

@@ -17,8 +17,18 @@ from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.kernels.kernel import Floats, GaussianKernel, Kernel
-from uptack.kernels.machine_function import MOST_ENTRIES, Features, KernelMachine, MachineNoise, spectrum
-from uptack.kernels.machine_minimisers import LOSSES, Objective, Penalty, minimiser, rounding
+from uptack.kernels.machine_minimisers import (
+    LOSSES,
+    MOST_ENTRIES,
+    Features,
+    KernelMachine,
+    MachineNoise,
+    Objective,
+    Penalty,
+    minimiser,
+    rounding,
+    spectrum,
+)
 from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.multivariate.entrance import read_design
 from uptack.noise import Entropy
@@ -62,12 +72,10 @@ class TrainingRows:
 
     @property
     def n(self) -> int:
-        """The number of rows, or of people."""
         return self.y.size if self.whose is None else self.people
 
     @property
     def p(self) -> int:
-        """The number of columns of X."""
         return int(self.x.shape[1])
 
     def column(self, values: Floats) -> Column:
@@ -113,7 +121,6 @@ class Design:
 
     @property
     def penalty(self) -> Penalty:
-        """The loss itself."""
         return self.loss if isinstance(self.loss, Penalty) else LOSSES[self.loss]
 
     @property

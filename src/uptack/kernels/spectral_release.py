@@ -64,7 +64,6 @@ class FourierBasis:
 
     @property
     def dimension(self) -> int:
-        """The number of coordinates of a point."""
         return len(self.box)
 
     @property
@@ -157,7 +156,6 @@ class SpectralRelease(ReleasedValue):
         return values + reach, values - reach
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         basis = {"bandwidth": self.basis.bandwidth, "degree": self.basis.degree, "box": [*map(list, self.basis.box)]}
         return {"basis": basis, "coordinates": self.coordinates.tolist(), "scale": self.scale}
 

@@ -1,8 +1,7 @@
 """Mechanisms: how a value leaves the curator's hands."""
 
-from uptack.mechanisms.additive_noise import gamma, gaussian, k_norm, laplace
+from uptack.mechanisms.additive_noise import gamma, gaussian, k_norm, laplace, matrix_laplace
 from uptack.mechanisms.exponential import exponential, report_noisy_max
-from uptack.mechanisms.matrix_laplace import matrix_laplace
 from uptack.mechanisms.stability import release_if_stable
 
 __all__ = [

@@ -49,7 +49,6 @@ class NoisyChoice(Mechanism[Floats, int]):
     flips_all: bool = False
 
     def draw(self, value: Floats, entropy: Entropy) -> int:
-        """By the theorems below."""
         if self.flips_all:
             heads = np.flatnonzero(_coins(value, self.rate, np.arange(value.size), entropy))
             return int(heads[entropy.below(heads.size)])

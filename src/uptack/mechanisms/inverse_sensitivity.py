@@ -39,7 +39,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from flint import arb
@@ -144,7 +144,9 @@ class Refusal:
     def weight(self, rho: Number, candidates: int) -> Number:
         """W = L·ρ^(κ + 1)/f; where κ is public, max(0, W - 1). Exact for a rational ρ, a ball for a ball."""
         weight = rho**self._place * (candidates * self.failure.denominator) / self.failure.numerator
-        return weight if self.secret else _positive(weight - 1)
+        if self.secret:
+            return weight
+        return (weight - 1).max(arb(0)) if isinstance(weight, arb) else max(weight - 1, Fraction(0))
 
     def log_weight(self, log_rho: float, candidates: int) -> float:
         """ln of it in floats, from ln ρ; -inf for 0."""
@@ -154,17 +156,17 @@ class Refusal:
         return log + math.log(-math.expm1(-log)) if log > 0 else -math.inf
 
 
-def _positive(value: Number) -> Number:
-    return value.max(arb(0)) if isinstance(value, arb) else max(value, Fraction(0))
-
-
 @dataclass(frozen=True)
 class Boxes:
-    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends per coordinate."""
+    """Nested boxes of lattice points, k = 0, ..., K, inside a box of all candidates: one row of ends per coordinate.
+
+    They are scored candidates (`Scored`), and ⊥ is one more of them if there is a `refusal`.
+    """
 
     lows: NDArray[np.int64]
     highs: NDArray[np.int64]
     whole: tuple[tuple[int, int], ...]
+    refusal: Refusal | None = None
 
     @property
     def candidates(self) -> int:
@@ -204,20 +206,29 @@ class Boxes:
         sure = outside <= math.log(refusal.failure) + 1e-9
         return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
 
-    def draw(self, rho: Fraction, entropy: Entropy, refusal: Refusal | None = None) -> list[int] | None:
-        """A point with probability proportional to ρ^score: first the score, then a uniform point that has it.
-
-        With ⊥ as a candidate it may be that, which is None.
-        """
+    def draw(self, rho: Fraction, entropy: Entropy) -> list[int] | None:
+        """First the score, then a uniform point that has it."""
         logs, log_rho = np.array([math.log(count) if count else -math.inf for count in self.shells()]), logarithm(rho)
         logs += log_rho * np.arange(logs.size)
+        refusal = None if self.refusal is None else self.cap(rho, self.refusal)
         if refusal is not None:
-            refusal = self.cap(rho, refusal)
             logs = np.append(logs, refusal.log_weight(log_rho, self.candidates))
         k = pick(logs, lambda: self.weights(ball(rho), refusal), entropy)
         if k > self.lows.shape[1]:
             return None
         return _uniform_between(self.ends(k - 1) if k else None, self.ends(k), entropy)
+
+    def move(self, other: Boxes, rho: Fraction) -> int:
+        """That of the boxes, and that of κ if it is secret."""
+        move = score_move(self, other)
+        if (self.refusal is None) != (other.refusal is None):
+            raise AssumptionFailed("⊥ is a candidate on one side only")
+        if self.refusal is None or other.refusal is None:
+            return move
+        one, two = self.cap(rho, self.refusal), other.cap(rho, other.refusal)
+        if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
+            raise AssumptionFailed("the weight of ⊥ depends on the data")
+        return max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
 
 
 def boxes(
@@ -262,29 +273,6 @@ class Scored(Protocol):
         ...
 
 
-class ScoredBoxes(NamedTuple):
-    """Nested boxes of candidates, and ⊥ as one more of them, or not."""
-
-    boxes: Boxes
-    refusal: Refusal | None = None
-
-    def draw(self, rho: Fraction, entropy: Entropy) -> list[int] | None:
-        """First the score, then a uniform point that has it."""
-        return self.boxes.draw(rho, entropy, self.refusal)
-
-    def move(self, other: ScoredBoxes, rho: Fraction) -> int:
-        """That of the boxes, and that of κ if it is secret."""
-        move = score_move(self.boxes, other.boxes)
-        if (self.refusal is None) != (other.refusal is None):
-            raise AssumptionFailed("⊥ is a candidate on one side only")
-        if self.refusal is None or other.refusal is None:
-            return move
-        one, two = self.boxes.cap(rho, self.refusal), other.boxes.cap(rho, other.refusal)
-        if replace(one, bears=0) != replace(two, bears=0) or (one.bears != two.bears and not one.secret):
-            raise AssumptionFailed("the weight of ⊥ depends on the data")
-        return max(move, abs(max(one.bears, -1) - max(two.bears, -1)))
-
-
 @dataclass(frozen=True)
 class InverseDraw(Mechanism[Scored, Any]):
     """A candidate with probability proportional to ρ^score, or None for ⊥, by the theorems of this module."""
@@ -297,7 +285,6 @@ class InverseDraw(Mechanism[Scored, Any]):
         return InverseDraw(loss.BoundedRange(epsilon), decay(epsilon / rows))
 
     def draw(self, value: Scored, entropy: Entropy) -> Any:
-        """The candidates know how."""
         return value.draw(self.rho, entropy)
 
     def price(self, value: Scored, other: Scored, output: Any) -> float:

@@ -71,7 +71,6 @@ class Plausible:
 
     @property
     def mantissa_bits(self) -> int:
-        """That of the lattice."""
         return self.lattice.mantissa_bits
 
     @property
@@ -80,7 +79,6 @@ class Plausible:
 
     @property
     def size(self) -> int:
-        """How many copies there are."""
         starts, times, firsts = self._copies
         return int(firsts[-1] + times[-1] * (self.lattice.top + 1 - starts[-1]))
 
@@ -98,11 +96,9 @@ class Plausible:
         return self._first(self.lattice.ceils(x) + 1) - 1
 
     def floor(self, x: float) -> int:
-        """`floors` of one number."""
         return int(self.floors(x)[0])
 
     def ceil(self, x: float) -> int:
-        """`ceils` of one number."""
         return int(self.ceils(x)[0])
 
     def values(self, copies: ArrayLike) -> NDArray[np.float64]:
@@ -113,7 +109,6 @@ class Plausible:
         return self.lattice.values(starts[run] + (copies - firsts[run]) // times[run])
 
     def value(self, copy: int) -> float:
-        """`values` of one copy."""
         return float(self.values(copy))
 
     def _first(self, ordinals: Ordinals) -> Ordinals:

@@ -35,7 +35,7 @@ from uptack.account import Account, AssumptionFailed, Mechanism, Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.noise.integer_laplace import refuse_tiny
+from uptack.noise.integer_laws import refuse_tiny
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.reach.l_statistics import quantile_rank
@@ -74,12 +74,10 @@ class StabilityTest(Mechanism[tuple[T, int], T | None]):
 
     @property
     def law(self) -> IntegerLaplace:
-        """The law of the test's noise."""
         return noise_law(Fraction(self._test.epsilon), self.sensitivity)
 
     @property
     def cutoff(self) -> int:
-        """t."""
         return self.law.cutoff(self._test.delta)
 
     @property
@@ -88,7 +86,6 @@ class StabilityTest(Mechanism[tuple[T, int], T | None]):
         return self.loss.test
 
     def draw(self, value: tuple[T, int], entropy: Entropy) -> T | None:
-        """One draw of noise decides."""
         stable, distance = value
         return stable if distance + self.law.sample(entropy=entropy) >= self.cutoff else None
 
@@ -97,7 +94,6 @@ class StabilityTest(Mechanism[tuple[T, int], T | None]):
         return loss.Unit(self._test, None) if output is None else self.loss
 
     def price(self, value: tuple[T, int], other: tuple[T, int], output: T | None) -> float:
-        """How far the distance moves, over the scale of the noise."""
         (one, far), (two, near) = value, other
         if repr(one) != repr(two) and max(far, near) > 0:  # 0.0 and -0.0 are equal, but a reader can distinguish them
             raise AssumptionFailed("a neighbour has another value at a distance above 0")

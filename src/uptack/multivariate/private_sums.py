@@ -50,9 +50,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.account import Account, AssumptionFailed, Mechanism
-from uptack.mechanisms.additive_noise import NormMechanism, noisy_sums
-from uptack.mechanisms.inverse_sensitivity import Boxes, InverseDraw, ScoredBoxes, steps_needed
-from uptack.mechanisms.matrix_laplace import MatrixLaplace
+from uptack.mechanisms.additive_noise import MatrixLaplace, NormMechanism, noisy_sums
+from uptack.mechanisms.inverse_sensitivity import Boxes, InverseDraw, steps_needed
 from uptack.multivariate.row_sums import Sample, Squares, Tally, Vectors, Whole, lengths, squares
 from uptack.noise import Entropy, Grid, IntegerGaussian, IntegerLaplace, L2Ball
 from uptack.privacy import cost, loss
@@ -414,7 +413,7 @@ def stacked(ends: Sequence[tuple[Integers, Integers]]) -> tuple[Integers, Intege
 
 def drawn(boxes: Boxes, account: Account) -> list[int]:
     """One copy per column: spends all of the account. People with g rows move scores by g, so each row gets ε/g."""
-    found: list[int] | None = account.draw(InverseDraw.of(account.epsilon, account.rows), ScoredBoxes(boxes))
+    found: list[int] | None = account.draw(InverseDraw.of(account.epsilon, account.rows), boxes)
     assert found is not None, "⊥ is no candidate"
     return found
 

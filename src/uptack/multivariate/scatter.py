@@ -37,7 +37,7 @@ from uptack.display.plots import PRIVATE, caption
 from uptack.display.plots import axes as new_axes
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
-from uptack.mechanisms.matrix_laplace import TraceNoise, deviation, edge
+from uptack.mechanisms.additive_noise import TraceNoise, deviation, edge
 from uptack.multivariate.entrance import (
     MISSING,
     Sized,

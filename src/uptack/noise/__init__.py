@@ -2,9 +2,15 @@
 
 from uptack.noise.continuous_noise import Body, Box, Ellipsoid, L1Ball, L2Ball, LInfBall, SampledBody
 from uptack.noise.entropy import Entropy, SeededEntropy, SystemEntropy
-from uptack.noise.integer_gaussian import IntegerGaussian
-from uptack.noise.integer_laplace import Geometric, IntegerLaplace
-from uptack.noise.integer_laws import Bernoulli, BernoulliExp, IntegerLaw, UniformInteger
+from uptack.noise.integer_laws import (
+    Bernoulli,
+    BernoulliExp,
+    Geometric,
+    IntegerGaussian,
+    IntegerLaplace,
+    IntegerLaw,
+    UniformInteger,
+)
 from uptack.noise.lattices import Grid, MachineNumbers
 
 __all__ = [

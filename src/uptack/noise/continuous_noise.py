@@ -127,7 +127,6 @@ class Box(Body):
 
     @property
     def uniforms(self) -> int:
-        """One per coordinate."""
         return self.dimension
 
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -135,11 +134,9 @@ class Box(Body):
         return [ball(Fraction(w)) * (2 * u - 1) for w, u in zip(self.half_widths, us, strict=True)]
 
     def extent(self) -> Floats:
-        """The half-widths."""
         return np.array([float(Fraction(w)) for w in self.half_widths])
 
     def norm(self, x: Floats) -> float:
-        """max |x_i|/w_i."""
         return float((np.abs(x) / self.extent()).max())
 
 
@@ -158,7 +155,6 @@ class _UnitBall(Body):
         checks.integer("dimension", self.dimension, least=1)
 
     def extent(self) -> Floats:
-        """1 in every coordinate."""
         return np.ones(self.dimension)
 
 
@@ -167,7 +163,6 @@ class L1Ball(_UnitBall):
 
     @property
     def uniforms(self) -> int:
-        """One per coordinate, and one for the radius."""
         return self.dimension + 1
 
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -177,7 +172,6 @@ class L1Ball(_UnitBall):
         return [v / total for v in signed]
 
     def norm(self, x: Floats) -> float:
-        """Σ|x_i|."""
         return float(np.abs(x).sum())
 
 
@@ -196,7 +190,6 @@ class L2Ball(_UnitBall):
         return [g / length for g in direction[: self.dimension]]
 
     def norm(self, x: Floats) -> float:
-        """sqrt(Σx_i²)."""
         return float(np.linalg.norm(x))
 
 
@@ -234,7 +227,6 @@ class Ellipsoid(Body):
 
     @property
     def uniforms(self) -> int:
-        """As many as the Euclidean ball takes."""
         return self._ball.uniforms
 
     def point(self, us: Sequence[arb]) -> list[arb]:
@@ -245,11 +237,9 @@ class Ellipsoid(Body):
         return [sum((a * b for a, b in zip(row, v, strict=False)), arb(0)) for row in factor]
 
     def extent(self) -> Floats:
-        """sqrt(Σ_ii)."""
         return self._diagonal
 
     def norm(self, x: Floats) -> float:
-        """sqrt(xᵀΣ⁻¹x)."""
         return float(np.sqrt(x @ np.linalg.solve(np.array(self._matrix, np.float64), x)))
 
 
@@ -277,12 +267,10 @@ class SampledBody(Body):
         raise TypeError("a SampledBody draws for itself")
 
     def point_map(self, entropy: Entropy) -> Callable[[Sequence[arb]], list[arb]]:
-        """One draw of the sampler, fixed."""
         drawn = np.asarray(self._sampler(entropy), np.float64)
         if drawn.shape != (self.dimension,):
             raise InvalidArgument("sampler", f"a sampler of {self.dimension} numbers", checks.describe(drawn))
         return lambda us: [arb(fmpq(*float(v).as_integer_ratio())) for v in drawn]
 
     def extent(self) -> Floats:
-        """As given."""
         return self._extent

@@ -79,7 +79,6 @@ class SystemEntropy(Entropy):
     private = True
 
     def bytes(self, count: int) -> bytes:
-        """`count` bytes of the system's generator."""
         return os.urandom(count)
 
     def __repr__(self) -> str:

@@ -76,7 +76,6 @@ class MachineNumbers:
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
         return 2 * self.top + 1
 
     def _magnitude(self, a: Floats) -> Ordinals:
@@ -119,15 +118,12 @@ class MachineNumbers:
         return numbers
 
     def floor(self, x: float) -> int:
-        """`floors` of one number."""
         return int(self.floors(x)[0])
 
     def ceil(self, x: float) -> int:
-        """`ceils` of one number."""
         return int(self.ceils(x)[0])
 
     def value(self, ordinal: int) -> float:
-        """`values` of one ordinal."""
         return float(self.values(ordinal))
 
     def coarse_from(self, step: Fraction) -> int:

@@ -11,8 +11,7 @@ K-norm noise, for people and for either adjacency. Their scikit-learn estimators
 
 from typing import Any
 
-from uptack.papers.dwork_lei_estimates import TM, M, S, Scale
-from uptack.papers.dwork_lei_regression import R_H, R_S
+from uptack.papers.dwork_lei_estimates import R_H, R_S, TM, M, S, Scale
 from uptack.papers.dwork_roth_stability import A_dist, A_samp
 from uptack.papers.hampel import hampel_regression
 from uptack.papers.shortcut import shortcut_regression

@@ -121,7 +121,6 @@ class BlockedDesign:
 
     @property
     def p(self) -> int:
-        """The number of coefficients."""
         return self.rows.width - 1 + self.leading
 
     def count_complete(self) -> int:

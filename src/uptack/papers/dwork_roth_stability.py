@@ -74,7 +74,7 @@ def _value_and_distance(
         if not callable(distance):
             fix = "Say how many rows must be replaced before g can change."
             raise InvalidArgument("distance", "a function of x, for a g of your own", checks.describe(distance), fix)
-        steps = attempt(distance, (x,), _steps, 0)
+        steps = attempt(distance, (x,), operator.index, 0)
         return attempt(g, (x,), *accepting("outcome", None)), steps
     if g not in BUILT_IN or distance is not None:
         must = "'mode' or 'median' without a distance, or a function with one"
@@ -84,11 +84,6 @@ def _value_and_distance(
         return winner(rows).value, mode_distance(rows)
     data = np.sort(np.nan_to_num(column_field("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data)
-
-
-def _steps(result: Any) -> int:
-    """A distance, which must be an integer."""
-    return operator.index(result)
 
 
 def _countable(row: Any) -> Any:

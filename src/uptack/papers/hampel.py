@@ -51,8 +51,7 @@ from uptack.mechanisms.additive_noise import NormMechanism, NormNoise
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid, IntegerLaplace
 from uptack.papers.block_assignment import BlockedDesign, rows_needed
-from uptack.papers.block_fits import fit_blocks
-from uptack.papers.block_medians import draw_ranges, range_room
+from uptack.papers.block_fits import draw_ranges, fit_blocks, range_room
 from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import DOUBT, LARGEST, GridCell, Hyperplanes
@@ -142,7 +141,6 @@ class FittedRows(NamedTuple):
 
     @staticmethod
     def of(data: BlockedDesign) -> FittedRows:
-        """Those of a table."""
         rows = data.in_memory()
         u, y = normalise(rows.x, rows.y)
         return FittedRows(u, y, minimiser(u, y))

@@ -95,7 +95,6 @@ class Residuals:
             return Residuals(u, c, b, floats, error)
 
     def exact(self, i: int) -> Fraction:
-        """The residual of one row."""
         return Fraction(float(self.c[i])) - dot(exact(self.u[i]), self.b)
 
     def signs(self) -> Floats:
@@ -103,7 +102,8 @@ class Residuals:
         with np.errstate(all="ignore"):
             doubt = ~(np.abs(self.floats) > self.error)
         out = np.where(doubt, 0.0, np.sign(self.floats))
-        whole, common = _common(self.b)
+        common = math.lcm(*(v.denominator for v in self.b))
+        whole = [int(v * common) for v in self.b]
         touched = (self.c != 0) | self.u[:, [v != 0 for v in self.b]].any(axis=1)
         rows = np.flatnonzero(doubt & touched)
         out[rows] = _signs(np.column_stack([self.c[rows], self.u[rows]]), whole, common)
@@ -128,12 +128,6 @@ def _split(x: Floats) -> Floats:
     """The upper half of the digits."""
     large: Floats = x * (2.0**27 + 1)
     return large - (large - x)
-
-
-def _common(b: Vector) -> tuple[list[int], int]:
-    """Numerators over a common denominator."""
-    common = math.lcm(*(v.denominator for v in b))
-    return [int(v * common) for v in b], common
 
 
 def _signs(rows: Floats, whole: list[int], common: int) -> NDArray[np.int64]:

@@ -44,13 +44,14 @@ from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whiten
 from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.papers.block_assignment import BlockedDesign, DesignMatrix, rows_needed
-from uptack.papers.block_fits import fit_blocks, fit_people
-from uptack.papers.block_medians import (
+from uptack.papers.block_fits import (
     HOW,
     ROWS_PER_COEFFICIENT,
     SPREAD_LATTICES,
     SPREAD_SHARE,
     TELLING,
+    fit_blocks,
+    fit_people,
     medians,
     medians_with_errors,
 )

@@ -1,11 +1,9 @@
 """Guarantees, adjacencies, loss trees and their costs. Nothing here touches data or draws random numbers."""
 
 from uptack.privacy import loss
-from uptack.privacy.accounting import tight
+from uptack.privacy.accounting import fair_scale, fair_shares, tight
 from uptack.privacy.calibration import gaussian_delta, gaussian_epsilon, gaussian_noise_multiplier
-from uptack.privacy.concentrated_dp import Concentrated, concentrated_epsilon, concentrated_rho, zcdp
-from uptack.privacy.cost import cost
-from uptack.privacy.fair_budget import fair_scale, fair_shares
+from uptack.privacy.cost import Concentrated, concentrated_epsilon, concentrated_rho, cost, zcdp
 from uptack.privacy.guarantee import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy, RandomPrivacy, total
 
 __all__ = [

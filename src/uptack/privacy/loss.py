@@ -86,7 +86,7 @@ class Gaussian(Loss):
 class Zcdp(Loss):
     """A mechanism that is ρ-zCDP except with probability `failure` (Bun and Steinke 2016), stated as (ε, δ) at this δ.
 
-    The ε follows from ρ, `failure` and δ (`uptack.privacy.concentrated_dp`), and is at least `epsilon`. Those of a
+    The ε follows from ρ, `failure` and δ (`uptack.privacy.cost`), and is at least `epsilon`. Those of a
     release with one δ are converted to (ε, δ) once, all together: see `uptack.privacy.cost`.
     """
 

@@ -29,13 +29,13 @@ from uptack.ranks.rank_data import (
 )
 from uptack.ranks.superiority import MOVES, weight
 from uptack.reach import Reach
-from uptack.reach.group_difference import Difference, PairwiseShift
+from uptack.reach.differences import Difference, PairwiseShift
 from uptack.reach.l_statistics import quantile_rank
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import moments
 from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, level, read_question
-from uptack.statistics.frames import enough_rows
 from uptack.statistics.means import DOUBT, RECIPES, MeanInterval
+from uptack.statistics.moments import enough_rows
 from uptack.statistics.quantile_intervals import HALF, IntervalRanks, PopulationInterval, confidence_of, end_around
 from uptack.statistics.statistic import HOW, inverse_draw
 from uptack.table.protocol import Column
@@ -188,7 +188,7 @@ def quantile_difference(
     out.
 
     **Theorem.** The release is ε-differentially private: it is one draw by inverse sensitivity
-    (`uptack.mechanisms.inverse_sensitivity`) on the reach of a difference (`uptack.reach.group_difference`). If labels
+    (`uptack.mechanisms.inverse_sensitivity`) on the reach of a difference (`uptack.reach.differences`). If labels
     are public, or if rows are added and removed, a row is in one group, and k changes are split over both. If a label
     is part of a replaced row, one row can move both groups, and both get k. The sizes of the groups are secret then;
     ranks follow them.
@@ -291,7 +291,7 @@ def hodges_lehmann(
     `groups` are two public labels. Rows with another label, with none, or without a value are left out.
 
     **Theorem.** The release is ε-differentially private: one draw by inverse sensitivity
-    (`uptack.mechanisms.inverse_sensitivity`) on the reach of `uptack.reach.group_difference`. A candidate's sum of ±1
+    (`uptack.mechanisms.inverse_sensitivity`) on the reach of `uptack.reach.differences`. A candidate's sum of ±1
     over pairs, S(y), moves by at most 2·max(n₁, n₀) with public labels. If labels are part of the rows, h·S(y) moves by
     at most 2 if a row is replaced and by 3/2 if one is added or removed, with the h of `uptack.ranks.superiority`.
     Both bounds hold for any sums of numbers from -1 to 1 over pairs. With all signs alike they say that κ moves by at

@@ -198,7 +198,6 @@ class CorrelationMatrix(TabularValue):
         return f"CorrelationMatrix({', '.join(map(label, self.names))})"
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per pair of columns."""
         low, high = (None, None) if ends is None else (np.asarray(end) for end in ends)
         return [
             line({"x": self.names[j], "y": self.names[k]}, self.values[j, k],

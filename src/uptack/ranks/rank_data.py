@@ -127,7 +127,6 @@ class Samples:
 
     @property
     def size(self) -> int:
-        """The number of rows of the table, or of its people."""
         return self.x.table.size
 
     @cached_property

@@ -60,7 +60,6 @@ class RankTest(TabularValue):
         return iter((self.statistic, self.pvalue))
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """The statistic and the p-value."""
         return [line({"figure": "statistic"}, self.statistic), line({"figure": "p-value"}, self.pvalue)]
 
 

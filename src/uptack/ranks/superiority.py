@@ -97,7 +97,6 @@ class SecretLabels:
     apart: IntegerLaplace
 
     def unit(self, one: int, other: int) -> float:
-        """What a pair weighs in the noisy sum."""
         return float(weight(one, other))
 
     def region(self, failing: float) -> list[Sizes]:
@@ -117,11 +116,9 @@ class KnownLabels:
     count: IntegerLaplace
 
     def unit(self, one: int, other: int) -> float:
-        """What a pair weighs in the noisy sum."""
         return 1.0
 
     def region(self, failing: float) -> list[Sizes]:
-        """Corners of a set of sizes that holds the true ones but for this chance."""
         off = self.count.cutoff(Fraction(failing / 4)) - 1
         ends = [(max(a - off, 1), min(a + off, most)) for a, most in zip(self.near, self.labelled, strict=True)]
         return [(a, b) for a in ends[0] for b in ends[1]]

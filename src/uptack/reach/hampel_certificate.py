@@ -40,13 +40,13 @@ is a point.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 
 Integers = NDArray[np.int64]
 
@@ -81,12 +81,10 @@ class GridCell:
 
     @property
     def centre(self) -> Floats:
-        """The middle."""
         return self.low + (self.high - self.low) / 2
 
     @property
     def half(self) -> Floats:
-        """The half-widths."""
         return (self.high - self.low) / 2
 
     @property
@@ -214,7 +212,8 @@ class Hyperplanes:
         reach = [np.abs(v) + e for v, e in zip(offsets.T, half, strict=True)]
         largest = np.sqrt(_dot(reach, reach))
         gradient, penalty = np.tile(self._far, (len(offsets), 1)), np.zeros(len(offsets), dtype=np.int64)
-        for rows in self._chunks(max(1, min(CHUNK, (1 << 20) // max(len(offsets), 1)))):
+        some = max(1, min(CHUNK, (1 << 20) // max(len(offsets), 1)))
+        for rows in (slice(start, start + some) for start in range(0, len(self._y), some)):
             u, y = [column[rows] for column in self._u], self._y[rows]
             size = [np.abs(column) for column in u]
             away = _dot([column[:, None] for column in u], offsets.T)
@@ -228,9 +227,6 @@ class Hyperplanes:
         slope = (gradient / UNIT).T
         bounds: Floats = (_dot(slope, offsets.T) - _dot(np.abs(slope), half)) / largest - penalty / UNIT
         return bounds
-
-    def _chunks(self, size: int) -> Iterator[slice]:
-        return (slice(start, start + size) for start in range(0, len(self._y), size))
 
 
 def _dot(a: Sequence[Floats] | Floats, b: Sequence[Floats] | Floats) -> Floats:

@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 
-class _Called(ModuleType):
+class _CallableModule(ModuleType):
     """A module that has the name of its main function: `uptack.report` is the one, and is called as the other."""
 
     __call__ = staticmethod(report)
 
 
-sys.modules[__name__].__class__ = _Called
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,7 +1,7 @@
 """How a total budget is divided over the figures of a table, and what would help where it is too small.
 
 All of it follows from public numbers and the schema. The draws of the columns are fixed before the first of them runs,
-so they are composed tightly (`uptack.privacy.fair_budget`): with δ > 0 fifteen columns get 1.6 times the ε each that an
+so they are composed tightly (`uptack.privacy.accounting`): with δ > 0 fifteen columns get 1.6 times the ε each that an
 even split would give them. Sections are paid for by themselves, since each is one large release.
 """
 
@@ -21,7 +21,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.labels import label
 from uptack.privacy import Privacy, tight
-from uptack.privacy.fair_budget import LinearLoss, fair_scale, rough_scale
+from uptack.privacy.accounting import LinearLoss, fair_scale, rough_scale
 from uptack.privacy.guarantee import total
 from uptack.privacy.loss import Loss
 from uptack.release import NoReply

@@ -65,7 +65,6 @@ class Figure:
         return Figure(label, result.value, None, " ".join(notes), how, cost, result.noise)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         value = self.value.to_dict() if hasattr(self.value, "to_dict") else json_value(self.value)
         ends = None if self.interval is None else [json_value(end) for end in self.interval]
         cost = None if self.cost is None else self.cost.to_dict()
@@ -172,7 +171,6 @@ class Part:
 
     @property
     def skip_reason(self) -> str:
-        """Why nothing is released; "" where something is."""
         return self.card.skip_reason(self)
 
     @property
@@ -290,7 +288,6 @@ class ColumnProfile:
         return self.part.skip_reason or note or "Not computed at this budget."
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         figures = [figure.to_dict() for figure in self.all_figures]
         bill = [
             {"label": one.label, "how": one.how, "privacy": one.cost and one.cost.to_dict()} for one in self.releases
@@ -325,7 +322,6 @@ class FigureLine(NamedTuple):
 
     @property
     def letters(self) -> int:
-        """How wide it is; one without a value says why, in a line of its own."""
         return max(len(self.label), len(self.value), len(self.interval)) if self.value else 99
 
 
@@ -363,7 +359,6 @@ class CardView(NamedTuple):
 
     @property
     def across_phone(self) -> int:
-        """The same on a phone."""
         return side_by_side(self.figures, PHONE)
 
     @property
@@ -379,7 +374,6 @@ class CardView(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What the column holds, in words."""
         form, kind = self.column.part.form, self.column.part.kind
         return "times, UTC" if form is not None and form.word == "utc" else KIND_WORDS.get(kind, kind)
 

@@ -46,7 +46,7 @@ def template(text: str) -> jinja2.Template:
     return environment.from_string(text)
 
 
-def shown_section(answer: SectionAnswer, profile: Profile) -> dict[str, Any]:
+def section_view(answer: SectionAnswer, profile: Profile) -> dict[str, Any]:
     """What the page shows of a section that was asked for, and what its part of the template draws."""
     section, replied = answer.section, answer.replied
     return {
@@ -87,7 +87,7 @@ def to_html(profile: Profile) -> str:
         ones=any(line.label == "share of 1" for one in cards for line in one.figures),
         shapes={name for name in ("curve", "box", "column") if any(f'class="{name}"' in p for p in pictures)},
         silent=unanswered_columns(profile).items(),
-        sections=[None if answer is None else shown_section(answer, profile) for answer in answers],
+        sections=[None if answer is None else section_view(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),
         masthead=masthead(profile),

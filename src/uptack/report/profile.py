@@ -111,7 +111,6 @@ class Profile(Tabular):
         return records + [line for answer in self.sections.values() for line in answer.section.records(answer)]
 
     def table(self) -> FigureTable:
-        """The figures for people."""
         title, notes = f"Private report: {label(self.title)}", [f"spent: {self.spent}", *self.hints]
         return FigureTable.of(self.records(), title, notes, private=self.private)
 

@@ -69,7 +69,6 @@ class SectionAnswer:
 
     @property
     def value(self) -> Any:
-        """Its value; None for ⊥."""
         return self.figure.value
 
     @property
@@ -90,7 +89,6 @@ class SectionAnswer:
         return self.columns[0] if self.section.of_column else None
 
     def title(self, name_text: NameText = label) -> str:
-        """The heading."""
         of = "" if self.subject is None else f" of {name_text(self.subject)}"
         return f"{self.section.label.capitalize()}{of}"
 
@@ -166,7 +164,6 @@ class Section:
 
     @property
     def label(self) -> str:
-        """Its name in words."""
         return self.name.replace("_", " ")
 
     def about(self, request: Request) -> str:

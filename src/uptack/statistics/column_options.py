@@ -82,7 +82,6 @@ class ShownNoise:
         return getattr(self.noise, "confidence", SHOWN)
 
     def around(self, value: Any, confidence: Rational) -> tuple[Any, Any]:
-        """The ends, rounded outward to what the form can show."""
         low, high = self.noise.around(self.ticks, confidence)
         show = self.form.show
         if getattr(low, "ndim", 0) == 0:

@@ -37,8 +37,7 @@ from uptack.exact import Rational, least
 from uptack.mechanisms.quantile_chain import window_sums
 from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import loss
-from uptack.reach.l_statistics import quantile_rank
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats, quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
@@ -77,12 +76,10 @@ class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
         return float(self.scale) * math.sqrt(2 * (self.lower / self.block + self.block - 1))
 
     def draw(self, value: Integers, entropy: Entropy) -> tuple[Integers, Integers]:
-        """Both sides."""
         below, above = self._errors(self.lower, entropy), self._errors(self.upper, entropy)
         return np.cumsum(value)[: self.lower] + below, np.cumsum(value[::-1])[: self.upper] + above
 
     def price(self, value: Integers, other: Integers, output: tuple[Integers, Integers]) -> float:
-        """How far all that is counted moves, over the scale."""
         parts = zip(self.parts(value), self.parts(other), strict=True)
         return sum(int(np.abs(a - b).sum()) for a, b in parts) / float(self.scale)
 
@@ -281,7 +278,6 @@ class Ecdf(TabularValue):
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
-        """One line per knot: the share of rows up to it, with the band of 95%."""
         band = self.band()
         columns = (self.knots.tolist(), self.shares.tolist(), band.lower.tolist(), band.upper.tolist())
         return [line({"up to": x}, *figure) for x, *figure in zip(*columns, strict=True)]
@@ -323,7 +319,7 @@ def ecdf(
     confidence band for that of the population.
 
     **Theorem.** ε-differentially private. Half of ε draws knots, which are evenly spaced quantiles, by a chain or by a
-    tree of chains (`uptack.mechanisms.quantile_tree`). The other half counts the rows between them, with integer noise
+    tree of chains (`uptack.mechanisms.quantile_chain`). The other half counts the rows between them, with integer noise
     of a law that does not depend on the data (`uptack.statistics.ecdf`). The rest is post-processing:
     `value.at(points)`, `value.quantile(p)`, `value.share(low, high)`, `value.density()`, `value.band(confidence)` and
     `value.plot()` cost nothing more. The theorem of the band is in `uptack.statistics.ecdf.Ecdf.band`.

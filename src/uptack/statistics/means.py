@@ -20,7 +20,7 @@ from uptack.grouping import per_group
 from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.reach import Segment
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import MeanOptions, Question, column, read_question
@@ -85,7 +85,6 @@ class SumInterval(MeanInterval):
     """The interval of a sum: that of the mean `times` the number of rows, with the noise of both sums."""
 
     def half(self, confidence: Rational, sampling: bool) -> float:
-        """Half the width without tails."""
         moments, q, h = self.moments, laplace_quantile(confidence), self.moments.frame.half
         noise = math.hypot(q * moments.first_scale * moments.rows * h, q * moments.total_scale * moments.frame.centre)
         return (
@@ -106,8 +105,8 @@ RECIPES = (MomentRecipe(kappa=-1, width=5), MomentRecipe(kappa=-2, width=5))
 def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release[float] | NoReply:
     """The arithmetic mean, with an interval for the mean of the population and no bounds on the data.
 
-    **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful
-    (`uptack.statistics.frames`), and the mean and the second moment of the rows clipped to it get exact integer noise
+    **Theorem.** ε-differentially private: two draws find a frame that holds all rows but a handful,
+    and the mean and the second moment of the rows clipped to it get exact integer noise
     (`uptack.statistics.moments`). A noisy count checks that the frame holds most rows. If the number of rows is
     secret, a tenth of ε goes into a noisy one. All of this holds for people with up to `rows_per_person` rows, and with
     `person=` for people with all their rows: each person then counts with the mean of theirs.
@@ -222,7 +221,6 @@ class VarianceInterval:
 
     @property
     def frame(self) -> tuple[float, float]:
-        """The released frame that rows are clipped to."""
         return self.moments.frame.low, self.moments.frame.high
 
     def around(self, value: Any, confidence: Rational) -> tuple[float, float]:

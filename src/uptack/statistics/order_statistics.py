@@ -2,7 +2,7 @@
 
 **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`) for every reach of
 this file: that of a sum of order statistics with weights of at least 0 (`uptack.reach.LStatistic`), of a range
-(`uptack.reach.interquantile_range`) and of the median deviation (`uptack.reach.median_deviation`). `"ptr"` tests the
+(`uptack.reach.differences`) and of the median deviation (`uptack.reach.l_statistics`). `"ptr"` tests the
 diameter of the reach, or for a scale the ratio of its ends, on the logarithm; `"dwork-lei"` uses the grids of the
 papers. Both are (ε, δ)-differentially private.
 """
@@ -21,9 +21,8 @@ from uptack.errors import InvalidArgument
 from uptack.exact import Rational
 from uptack.grouping import per_group
 from uptack.reach import Segment, l_statistics
-from uptack.reach.interquantile_range import range_reach
-from uptack.reach.l_statistics import quantile_rank, spread_ranks
-from uptack.reach.median_deviation import MedianDeviation
+from uptack.reach.differences import range_reach
+from uptack.reach.l_statistics import MedianDeviation, quantile_rank, spread_ranks
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import Options, check_share, level

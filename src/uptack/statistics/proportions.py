@@ -20,7 +20,7 @@ from uptack.grouping import per_group
 from uptack.mechanisms.additive_noise import noisy_sums
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 from uptack.registry import release
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import GroupOptions, MeanOptions, Question, column, read_question

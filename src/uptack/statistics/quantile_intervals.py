@@ -22,7 +22,7 @@ from uptack.mechanisms.inverse_sensitivity import Refusal, slack_needed, steps_n
 from uptack.noise import MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import (
@@ -78,7 +78,6 @@ class ShiftedReach(Reach):
     origin: float
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
-        """Those of T, moved."""
         low, high = (np.clip(end, -8e307, 8e307) for end in self.reach.intervals(steps))
         origin = min(max(self.origin, -8e307), 8e307)
         return low - origin, high - origin
@@ -350,7 +349,7 @@ def ends_around(
 def end_around(around: float, reach: Reach, steps: int, refusal: Refusal, side: Question, outward: int) -> float | None:
     """One end of an interval around a public number, moved outward by the rounding of the lattice; None for ⊥."""
     nested = inverse.boxes([ShiftedReach(reach, around)], steps, OFFSETS)
-    ordinals = side.draw(inverse.InverseDraw.of(side.epsilon), inverse.ScoredBoxes(nested, refusal))
+    ordinals = side.draw(inverse.InverseDraw.of(side.epsilon), replace(nested, refusal=refusal))
     if ordinals is None:
         return None
     return around + OFFSETS.value(min(max(ordinals[0] + outward, -OFFSETS.top), OFFSETS.top))

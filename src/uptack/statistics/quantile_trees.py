@@ -1,4 +1,4 @@
-"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.quantile_tree`.
+"""Several or many quantiles of a column, by a chain or by a tree of chains: `uptack.mechanisms.quantile_chain`.
 
 Rows become candidates without ties: each row by itself falls into a public cell of candidates (`Cells`), and random
 digits of its own give it a place there (`WindowRows`). Only rows near the ranks are read; other rows of the same cell
@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from uptack.account import Account
 from uptack.exact import bisect
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, round_to
-from uptack.mechanisms.quantile_tree import FEW, Tree
+from uptack.mechanisms.quantile_chain import FEW, Tree
 from uptack.noise import MachineNumbers
 from uptack.privacy import loss
-from uptack.reach.l_statistics import quantile_rank
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats, quantile_rank
 from uptack.release import Advice
 from uptack.statistics.column_options import Question, least_n
 from uptack.table.protocol import Column
@@ -68,7 +67,6 @@ class Cells:
 
     @property
     def size(self) -> int:
-        """The number of candidates."""
         return self.lattice.size << self.digits
 
     def values(self, candidates: Sequence[int]) -> Floats:
@@ -163,7 +161,6 @@ class WindowRows:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
         return self._cells.size
 
     def reveal(self, windows: Sequence[tuple[int, int]]) -> None:

@@ -17,8 +17,7 @@ from uptack.grouping import per_group
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.reach import LStatistic, Reach, l_statistics
-from uptack.reach.l_statistics import quantile_rank
-from uptack.reach.protocol import Floats
+from uptack.reach.l_statistics import Floats, quantile_rank
 from uptack.registry import release
 from uptack.release import Advice, EachNoise, NoReply, Release
 from uptack.statistics import quantile_intervals as intervals
@@ -87,7 +86,7 @@ def quantile(
     """The p-quantile x(⌈pn⌉), or several at once for one ε, with no bounds on the data.
 
     **Theorem.** `method="inverse"` is ε-differentially private (`uptack.mechanisms.inverse_sensitivity`). `"ptr"` and
-    `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`). If the
+    `"dwork-lei"` are (ε, δ)-differentially private (`uptack.mechanisms.ptr`). If the
     number of rows is secret, up to eleven quantiles by the inverse method do without it
     (`uptack.statistics.statistic.outcome`), and so does an interval of one row per person. For more quantiles and for
     the other methods, a tenth of ε goes into a noisy one. All of this holds for people with up to `rows_per_person`
@@ -170,7 +169,7 @@ def quantiles(data: Column, n: int, levels: tuple[Fraction, ...], question: Ques
     """All quantiles at once by the inverse method; one after the other, with equal parts of ε, by the others.
 
     If n allows it, they are drawn by a chain, or if there are many by a tree of chains
-    (`uptack.mechanisms.quantile_tree`): each quantile is nearly as close as if it alone had all of ε, since a changed
+    (`uptack.mechanisms.quantile_chain`): each quantile is nearly as close as if it alone had all of ε, since a changed
     row moves them all together.
 
     Otherwise by nested boxes. **Theorem.** The product of the quantiles' intervals is a reach of their vector: each of

@@ -3,7 +3,7 @@
 `Statistic` describes it, for mechanisms and for its influence function. Inverse sensitivity needs no δ. The other two,
 propose-test-release and Dwork and Lei's grids, do: a bound on how far a few rows can move the answer is proposed from
 public numbers, a private test says whether it holds, and if so the answer gets noise in proportion to it
-(`uptack.mechanisms.ptr`, `uptack.mechanisms.dwork_lei`).
+(`uptack.mechanisms.ptr`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from uptack import checks
 from uptack.account import Outcome
 from uptack.exact import Rational, read
-from uptack.mechanisms import dwork_lei, ptr
 from uptack.mechanisms import inverse_sensitivity as inverse
+from uptack.mechanisms import ptr
 from uptack.mechanisms.inverse_sensitivity import LATTICES, slack_needed, steps_needed
 from uptack.mechanisms.plausible_range import Lattice, Plausible
 from uptack.noise import IntegerLaplace, MachineNumbers
 from uptack.privacy import Privacy, loss
 from uptack.reach import LStatistic, Reach, Segment
-from uptack.reach.interquantile_range import range_reach
+from uptack.reach.differences import range_reach
 from uptack.reach.l_statistics import quantile_rank, quartiles
 from uptack.release import Advice, NoReply, Release
 from uptack.statistics import quantile_trees
@@ -191,9 +191,8 @@ def inverse_draw(
     size, kappa = secret_room() if secret or kappa is None else (n, kappa)
     lattice, steps = seen[0], useful_steps(seen[1], size, question.adjacency.rows_per_person)
     nested = inverse.boxes(reaches(steps, lattice), steps, lattice, widen=float((step or 0) / 2), nonnegative=scale)
-    ordinals = question.draw(
-        inverse.InverseDraw.of(question.epsilon), inverse.ScoredBoxes(nested, inverse.Refusal(kappa, secret))
-    )
+    candidates = replace(nested, refusal=inverse.Refusal(kappa, secret))
+    ordinals = question.draw(inverse.InverseDraw.of(question.epsilon), candidates)
     if ordinals is None:
         rows = f" with about {n:,} {question.adjacency.unit}" if not secret or question.count is not None else ""
         what = "no value stands" if dimension == 1 else "the quantiles do not stand"
@@ -307,7 +306,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
             stages, 10**15, question
         ):  # widths fall so slowly that no table is large enough
             return Advice(other=other, why=why)
-        narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= dwork_lei.log_width(size)
+        narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= ptr.log_width(size)
         enough = least_n(lambda size: passes(size) and narrow(size))
         return Advice(n=enough if n < enough else None, other=other, why=why)
 
@@ -315,11 +314,11 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
         return question.refuse(how, advice())
     if grids and statistic.averaged is not None:
         return _trimmed_mean_by_grids(statistic, statistic.averaged(n), data, n, question, advice())
-    level = dwork_lei.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
+    level = ptr.Level(question.epsilon / (2 * stages), question.delta / (2 * stages))
     if grids:
-        scale: Any = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
+        scale: Any = ptr.two_grids(ptr.log_width(n), level, scale=True)
     else:  # S with the ratio of its reach: bounds that n rows of a smooth law allow, at most the papers' ln(1 + 1/ln n)
-        bound = min(SCALE_SLOPE * _rows_examined(first) / n, dwork_lei.log_width(n))
+        bound = min(SCALE_SLOPE * _rows_examined(first) / n, ptr.log_width(n))
         widest = LARGEST_NOISE if stages == 1 else LARGEST_ROUGH_NOISE
         scale = ptr.TestedAnswer.of(_ladder(first, bound, widest, ptr.ratio), scale=True)
     spread = first.draw(
@@ -333,7 +332,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
     if stages == 1:
         return Outcome(spread.value, how, spread.noise)
     if grids:
-        location: Any = dwork_lei.two_grids(dwork_lei.bin_width(spread.value, n), level, scale=False)
+        location: Any = ptr.two_grids(ptr.bin_width(spread.value, n), level, scale=False)
     else:  # bounds c·s·(t + 3/ε)/n, and noise of a scale of at most s/5; for s = 0 a least positive one
         s = max(spread.value, 1e-300)
         bounds = _ladder(rest, statistic.slope * s * _rows_examined(rest) / n, LARGEST_NOISE * s, ptr.diameter)
@@ -359,8 +358,8 @@ def _precise_enough(stages: int, n: int, question: Question) -> bool:
     """Whether the papers' widths leave a reliable answer: S adds noise of scale w/ε, M of s·n^(-1/3)/ε."""
     each = float(question.epsilon) / (2 * stages)
     if stages == 1:
-        return dwork_lei.log_width(n) / each <= LARGEST_NOISE
-    return dwork_lei.log_width(n) / each <= LARGEST_ROUGH_NOISE and n ** (-1 / 3) / each <= LARGEST_NOISE
+        return ptr.log_width(n) / each <= LARGEST_NOISE
+    return ptr.log_width(n) / each <= LARGEST_ROUGH_NOISE and n ** (-1 / 3) / each <= LARGEST_NOISE
 
 
 def _ladder(question: Question, bound: float, widest: float, holds: Callable[[float], ptr.Holds]) -> list[ptr.Proposal]:
@@ -380,22 +379,22 @@ def _trimmed_mean_by_grids(
 ) -> Outcome[float]:
     """TM: S on the range that bounds how far one person moves the mean, then noise for that range."""
     failure, rows = question.delta / 3, question.rows
-    level = dwork_lei.Level(question.epsilon / 3, failure)
+    level = ptr.Level(question.epsilon / 3, failure)
     low, high = statistic.spread(n)
-    grids = dwork_lei.two_grids(dwork_lei.log_width(n), level, scale=True)
+    grids = ptr.two_grids(ptr.log_width(n), level, scale=True)
     ranks = low + 1 - rows, high - 1 + rows
     spread = question.draw(grids, lambda steps: range_reach(data, ranks, steps, rows))
     if spread is None:
         return question.refuse(GRIDS, advice)
-    bound = spread.value * dwork_lei.safe_factor(spread.noise, failure) * rows / averaged
-    if max(spread.value, bound) >= dwork_lei.MOST:
+    bound = spread.value * ptr.safe_factor(spread.noise, failure) * rows / averaged
+    if max(spread.value, bound) >= ptr.MOST:
         return question.refuse(
             GRIDS, Advice(other="values of a size below 1e300"), why="the released scale is too large"
         )
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)
-    value, noise = dwork_lei.noisy_mean(mean, bound, level, failure, question)
+    value, noise = ptr.noisy_mean(mean, bound, level, failure, question)
     return Outcome(value, GRIDS, noise)
 
 

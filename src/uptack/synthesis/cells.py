@@ -73,8 +73,8 @@ def numbers(labels: Sequence[Hashable], kind: Kind) -> tuple[Values, Mask]:
 
 
 def _tick(value: Any) -> int | None:
-    found = parse_time(value)
-    return None if found is None else found.ticks
+    time = parse_time(value)
+    return None if time is None else time.ticks
 
 
 def whole(x: Values) -> NDArray[np.int64]:
@@ -120,7 +120,6 @@ class ColumnCells:
 
     @staticmethod
     def of_categories(kind: Kind, atoms: Sequence[Hashable]) -> ColumnCells:
-        """One cell per category."""
         return ColumnCells(kind, list(atoms), np.empty(0))
 
     @staticmethod
@@ -156,7 +155,6 @@ class ColumnCells:
 
     @property
     def size(self) -> int:
-        """The number of cells; the last one is for missing values."""
         return len(self.atoms) + len(self.edges) + 2
 
     @cached_property

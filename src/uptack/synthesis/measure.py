@@ -11,20 +11,118 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uptack.synthesis import tuning
-from uptack.synthesis.buckets import LEVELS, BucketCounts, NumberScan, NumberScans
-from uptack.synthesis.cells import ColumnCells, is_ordered, keys_of, numbers, numbers_of, steps
-from uptack.synthesis.fit import Pair, coarse, model_tables, rake, update
+from uptack.synthesis.cells import (
+    ColumnCells,
+    Values,
+    is_ordered,
+    keys_of,
+    multiples,
+    numbers,
+    numbers_of,
+    row_numbers,
+    steps,
+)
+from uptack.synthesis.fit import Margin, Pair, coarse, model_tables, rake, update
 from uptack.synthesis.noisy_counts import KEYS, Counts, RhoBudget, short
-from uptack.synthesis.one_way import Margin
 from uptack.table.memory.counts import sum_units
 from uptack.table.protocol import Column, Columns, Weights
 from uptack.table.values.entrance import Field
+
+LEVELS = range(12, 65, 2)
+"""Leading bits of a float that may make a bucket: from sign and exponent alone to all of them."""
+
+Keys = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class BucketCounts:
+    """The units of buckets of `level` leading bits, each of them with some, in order.
+
+    With S(level) = Σ min(units, least) over buckets, `level` is the finest with S < most, or the coarsest of all.
+    **Lemma.** It does not depend on how rows come in batches. *Proof.* S does not grow where buckets are merged, since
+    min(a + b, t) ≤ min(a, t) + min(b, t), and does not shrink where rows are added. So if some of the rows are too many
+    at a level, all of them are; and a sum is merged until it is not too many. ∎
+    A bucket of rows has at least one unit, so a sum has fewer than `most` of them.
+    """
+
+    keys: Keys
+    units: Counts
+    level: int
+    least: int
+    most: int | None
+
+    @staticmethod
+    def of(x: Values, units: Counts, level: int, least: int, most: int | None) -> BucketCounts:
+        keys, sums = _runs(keys_of(x) >> np.uint64(64 - level), units)
+        return BucketCounts(keys, sums, level, least, most).few()
+
+    def __add__(self, other: BucketCounts) -> BucketCounts:
+        level = min(self.level, other.level)
+        (a, m), (b, k) = self.at(level), other.at(level)
+        return BucketCounts(*_runs(np.r_[a, b], np.r_[m, k]), level, self.least, self.most).few()
+
+    def at(self, level: int) -> tuple[Keys, Counts]:
+        shift = np.uint64(self.level - level)
+        return (self.keys, self.units) if not shift else _runs(self.keys >> shift, self.units)
+
+    def few(self) -> BucketCounts:
+        """The same at a level where they are not too many."""
+        one = self
+        while one.most is not None and one.level > LEVELS[0] and one.capped_sum(one.level) >= one.most:
+            level = one.level - LEVELS.step
+            one = BucketCounts(*one.at(level), level, one.least, one.most)
+        return one
+
+    def capped_sum(self, level: int) -> int:
+        """min(S, most) at any level."""
+        if level > self.level:
+            assert self.most is not None, "finer buckets are known unless they were too many"
+            return self.most
+        found = int(np.minimum(self.at(level)[1], self.least).sum())
+        return found if self.most is None else min(found, self.most)
+
+
+def _runs(keys: Keys, units: Counts) -> tuple[Keys, Counts]:
+    """The different ones of keys in order, and the units of each."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: keys.size])
+    return ordered[starts], np.add.reduceat(units[order], starts) if starts.size else units[:0]
+
+
+@dataclass(frozen=True)
+class NumberScan:
+    """What a scan finds of a column: for each of some steps the units of rows that are no multiples of it, and, given
+    the cutoff of buckets, those of all numbers but the atoms."""
+
+    atoms: Values
+    steps: tuple[float | None, ...]
+    least: int | None
+    most: int | None
+    finest: int = LEVELS[-1]
+
+    def __call__(self, field: Field, weights: Weights) -> list[Any]:
+        x, there = row_numbers(field)
+        units = np.ones(x.size, np.int64) if weights is None else weights.astype(object)
+        x, units = x[there], units[there]
+        off = np.array([units[~multiples(x, step)].sum() for step in self.steps], units.dtype)
+        if self.least is None:
+            return [off, 0]
+        others = ~np.isin(x, self.atoms)
+        return [off, BucketCounts.of(x[others], units[others], self.finest, self.least, self.most)]
+
+
+def scan_numbers(fields: Sequence[Field], weights: Weights, scans: Sequence[NumberScan]) -> list[Any]:
+    """What one scan finds of several columns, of a batch of rows."""
+    return [sums for one, field in zip(scans, fields, strict=True) for sums in one(field, weights)]
+
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -75,7 +173,7 @@ def measure_columns(
     ordered = Columns(column for column, one in zip(columns, found, strict=True) if one is None)
     made = iter(_partitions(ordered, total, floor, budget, shares))
     partitions = [next(made) if one is None else one for one in found]
-    counted = table.field_sums(columns, CellScan(tuple(one.cells for one in partitions)))
+    counted = table.field_sums(columns, partial(count_cells, cells=[one.cells for one in partitions]))
     margins = []
     for column, one, units in zip(columns, partitions, counted, strict=True):
         noisy = budget.counts(units, shares.cells)
@@ -99,15 +197,9 @@ class CellPartition:
     solid: Codes = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-@dataclass(frozen=True)
-class CellScan:
-    """The units in each cell of each column."""
-
-    cells: tuple[ColumnCells, ...]
-
-    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        """Of a batch."""
-        return [tally(one.encode(rows), weights, one.size) for one, rows in zip(self.cells, fields, strict=True)]
+def count_cells(fields: Sequence[Field], weights: Weights, cells: Sequence[ColumnCells]) -> list[Any]:
+    """The units in each cell of each column, of a batch of rows."""
+    return [tally(one.encode(rows), weights, one.size) for one, rows in zip(cells, fields, strict=True)]
 
 
 def _partitions(
@@ -129,7 +221,7 @@ def _partitions(
         rests.append(total - float(noisy.sum()))
         seen = rests[-1] * budget.step >= least  # else no bucket would pass
         scans.append(NumberScan(distinct, steps(column.kind, column.form), least if seen else None, most))
-    counted = iter(columns.table.field_sums(columns, NumberScans(tuple(scans))))
+    counted = iter(columns.table.field_sums(columns, partial(scan_numbers, scans=scans)))
     for column, one, many, rest, scan in zip(columns, atoms, first, rests, scans, strict=True):
         off, buckets = next(counted), next(counted)
         step = _step(scan.steps, off, total, budget, shares.level / 2)
@@ -164,7 +256,9 @@ def _buckets(
     scores = [-abs(counted.capped_sum(level) - half) - math.floor(finer * place) for place, level in enumerate(LEVELS)]
     level = LEVELS[budget.choose(scores, budget.most, shares.level / 2)]
     if level > counted.level:  # with a probability of e^-(some hundred): such fine buckets were not held
-        _, counted = column.table.field_sums(Columns([column]), NumberScans((replace(scan, finest=level, most=None),)))
+        _, counted = column.table.field_sums(
+            Columns([column]), partial(scan_numbers, scans=[replace(scan, finest=level, most=None)])
+        )
     shift, (prefixes, units) = 64 - level, counted.at(level)
     shown, noisy = budget.frequent([int(p) for p in prefixes], units, shares.buckets, shares.failure)
     ends, sigma = set[int](), budget.sigma(shares.cells)
@@ -198,34 +292,20 @@ class TwoWay:
     measured: list[MeasuredPair]
 
 
-@dataclass(frozen=True)
-class PairScan:
-    """The units in each cell of the two-way tables of all pairs of columns. `groups` are those of cells, so many."""
-
-    cells: tuple[ColumnCells, ...]
-    groups: tuple[Codes, ...]
-    counts: tuple[int, ...]
-
-    def __call__(self, fields: Sequence[Field], weights: Weights) -> list[Any]:
-        """Of a batch."""
-        every = zip(self.cells, self.groups, fields, strict=True)
-        codes = [group[one.encode(rows)] for one, group, rows in every]
-        return [
-            tally(codes[a] * m + codes[b], weights, k * m).reshape(k, m)
-            for a, b in itertools.combinations(range(len(codes)), 2)
-            for k, m in [(self.counts[a], self.counts[b])]
-        ]
+def count_pairs(
+    fields: Sequence[Field], weights: Weights, sides: Sequence[tuple[ColumnCells, Codes, int]]
+) -> list[Any]:
+    """The two-way tables of all pairs of columns, of a batch. A side: cells, their groups, how many these are."""
+    codes = [(group[cells.encode(rows)], many) for (cells, group, many), rows in zip(sides, fields, strict=True)]
+    pairs = itertools.combinations(codes, 2)
+    return [tally(a * m + b, weights, k * m).reshape(k, m) for (a, k), (b, m) in pairs]
 
 
 def _pair_tables(columns: Columns, margins: Sequence[Margin]) -> dict[Pair, Counts]:
     """The two-way tables of all pairs, in units, by one scan."""
-    scan = PairScan(
-        tuple(margin.cells for margin in margins),
-        tuple(margin.group for margin in margins),
-        tuple(margin.count for margin in margins),
-    )
-    found = columns.table.field_sums(columns, scan)
-    return dict(zip(itertools.combinations(range(len(margins)), 2), found, strict=True))
+    sides = [(margin.cells, margin.group, margin.count) for margin in margins]
+    tables = columns.table.field_sums(columns, partial(count_pairs, sides=sides))
+    return dict(zip(itertools.combinations(range(len(margins)), 2), tables, strict=True))
 
 
 def merge_counts(table: Counts, f: Codes, g: Codes) -> Counts:

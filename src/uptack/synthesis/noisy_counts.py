@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from uptack.account import Account, AssumptionFailed, Mechanism
 from uptack.exact import Real, ball, least
+from uptack.mechanisms.additive_noise import IntegerNoise, concentrated_price
 from uptack.noise import Entropy, IntegerGaussian
 from uptack.noise.coins import pick
-from uptack.noise.integer_laplace import LARGEST_SCALE
-from uptack.privacy import cost
+from uptack.noise.integer_laws import LARGEST_SCALE
 from uptack.privacy.loss import BoundedRange, Zcdp
 from uptack.table.unit import PrivacyUnit
 
@@ -38,37 +38,6 @@ Keyed = tuple[Sequence[Hashable], Counts]
 KEYS = 1 << 18
 """Values of a column, or buckets of them, that are held at once: so many rows or people have no more that are frequent
 enough to be sent. It bounds memory to about 100 MB; of fewer rows than that every value is counted."""
-LARGEST_PRICE = 10**9
-"""The ρ from which on a move counts as seen."""
-
-
-def _price(loss: Zcdp, law: IntegerGaussian, moves: Sequence[int]) -> float:
-    """The ε of a move of the counts, at the failure and the δ of a loss."""
-    rho = sum(move * move for move in moves) / (2 * Fraction(law.variance))
-    return math.inf if rho > LARGEST_PRICE else cost(replace(loss, rho=rho)).epsilon
-
-
-@dataclass(frozen=True)
-class GaussianCounts(Mechanism[Counts, Counts]):
-    """Counts of public cells with independent integer Gaussian noise.
-
-    **Theorem** (Canonne, Kamath and Steinke 2020, theorem 14). If the counts move by at most Δ in ℓ2, they are
-    Δ²/2σ²-zCDP.
-    """
-
-    loss: Zcdp
-    law: IntegerGaussian
-
-    def draw(self, value: Counts, entropy: Entropy) -> Counts:
-        """The counts with noise."""
-        noisy: Counts = value + self.law.draw(value.size, entropy).reshape(value.shape)
-        return noisy
-
-    def price(self, value: Counts, other: Counts, output: Counts) -> float:
-        """|move|²/2σ² as ε."""
-        if value.shape != other.shape:
-            raise AssumptionFailed("the cells depend on the data")
-        return _price(self.loss, self.law, [int(b) - int(a) for a, b in zip(value.flat, other.flat, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -105,7 +74,6 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
         return value if there.size == len(keys) else ([keys[i] for i in there.tolist()], units[there])
 
     def draw(self, value: Keyed, entropy: Entropy) -> Keyed:
-        """Noise on every key that reaches the floor."""
         keys, units = self.above_floor(value)
         noisy = units + self.law.draw(len(keys), entropy)
         passing = noisy >= self.cutoff
@@ -119,7 +87,7 @@ class FrequentKeys(Mechanism[Keyed, Keyed]):
             alone = sum(self.law.tail(self.cutoff - units) for key, units in mine.items() if key not in theirs)
             if alone > float(Fraction(self.loss.failure)) * (1 + 1e-9):
                 raise AssumptionFailed("a person's own keys pass with a probability above the failure")
-        return _price(self.loss, self.law, [two[key] - units for key, units in one.items() if key in two])
+        return concentrated_price(self.loss, self.law, [two[key] - units for key, units in one.items() if key in two])
 
 
 @dataclass(frozen=True)
@@ -128,20 +96,18 @@ class ScoredChoice(Mechanism[Sequence[int], int]):
 
     **Theorem.** If no score moves by more than Δ, the log-ratio of the probabilities lies in an interval of length
     2·rate·Δ: it is rate·(s_i - s'_i) plus a constant. So the choice has that bounded range ε, and is ε²/8-zCDP
-    (`uptack.privacy.concentrated_dp`).
+    (`uptack.privacy.cost`).
     """
 
     loss: BoundedRange
     rate: Fraction
 
     def draw(self, value: Sequence[int], entropy: Entropy) -> int:
-        """A uniform real against the cumulative shares."""
         below = [int(score) - max(value) for score in value]
         logs = np.array([float(self.rate * score) for score in below])
         return pick(logs, lambda: (ball(self.rate * score).exp() for score in below), entropy)
 
     def price(self, value: Sequence[int], other: Sequence[int], output: int) -> float:
-        """The length of the interval."""
         if len(value) != len(other):
             raise AssumptionFailed("the candidates depend on the data")
         moves = [int(b) - int(a) for a, b in zip(value, other, strict=True)]
@@ -189,7 +155,6 @@ class RhoBudget:
         return IntegerGaussian((2 if self.replaced else 1) * Fraction(self.most) ** 2 / (2 * rho))
 
     def sigma(self, rho: Fraction) -> float:
-        """Its standard deviation, in people."""
         return math.sqrt(Fraction(self.law(rho).variance)) / self.step
 
     def least_rho(self) -> Fraction:
@@ -197,8 +162,12 @@ class RhoBudget:
         return Fraction(self.most, LARGEST_SCALE) ** 2 * 2
 
     def counts(self, units: Counts, rho: Fraction) -> Floats:
-        """Counts of public cells with noise."""
-        noisy = self.account.draw(GaussianCounts(self._pay(rho), self.law(rho)), units)
+        """Counts of public cells with independent integer Gaussian noise.
+
+        **Theorem** (Canonne, Kamath and Steinke 2020, theorem 14). If the counts move by at most Δ in ℓ2, they are
+        Δ²/2σ²-zCDP.
+        """
+        noisy = self.account.draw(IntegerNoise(self._pay(rho), self.law(rho)), units)
         return np.asarray(noisy / self.step, np.float64)
 
     def cutoff(self, rho: Fraction, failure: Fraction, floor: int = 1) -> int:

@@ -22,10 +22,9 @@ from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
 from uptack.synthesis import tuning
 from uptack.synthesis.cells import is_ordered
-from uptack.synthesis.fit import draw
+from uptack.synthesis.fit import Margin, draw
 from uptack.synthesis.measure import Shares, TwoWay, measure_columns, measure_pairs, round_price
 from uptack.synthesis.noisy_counts import RhoBudget, short
-from uptack.synthesis.one_way import Margin
 from uptack.synthesis.synthetic_table import ColumnFit, PairFit, SyntheticTable, distance_bound
 from uptack.table.ids import owners
 from uptack.table.memory.table import MemoryTable
@@ -97,7 +96,7 @@ def synthetic(
     """Synthetic rows that have about the one-way tables of the data and the two-way tables that matter, or ⊥.
 
     **Theorem.** The release is (ε, δ)-differentially private. Rows are read by counts of cells alone. Every number that
-    leaves them is a draw of `GaussianCounts`, `FrequentKeys` or `ScoredChoice`, with the theorems and sensitivities of
+    leaves them is a draw of `IntegerNoise`, `FrequentKeys` or `ScoredChoice`, with the theorems and sensitivities of
     `uptack.synthesis.noisy_counts`. What is measured next follows from what was released. The draws add up to at most
     ρ, and the failures of lists of frequent keys to at most δ/10, whatever comes of them: so all of them together are
     δ/10-approximately ρ-zCDP (`Account.concentrated`), with the largest ρ that makes this (ε, δ)-private. Fits and rows

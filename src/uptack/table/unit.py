@@ -15,7 +15,7 @@ so z'(r - 1) ≤ z(r), and so on with signs changed. ∎
 
 Whatever rests on order statistics moving by one rank at most holds for z, with people in place of rows: quantiles, sums
 of them with weights of at least 0, boxes of several, the ends of intervals. What rests on more is proved apart, as the
-range is (`uptack.reach.interquantile_range`), or refused. No row is thrown away, and no cap is guessed. What is
+range is (`uptack.reach.differences`), or refused. No row is thrown away, and no cap is guessed. What is
 estimated is the law of a random row of a random person.
 
 **Theorem (counts).** Let a table of cells hold the units of all rows. One person who is added or removed moves it by at

@@ -134,7 +134,7 @@ def save_schema(path: str, schema: Schema) -> None:
         file.write(schemas.schema_text(schema, Path(path).name))
     ids = " and ".join(map(label, schema.person))
     people = f" Rows with the same {ids} belong to one person." if ids else ""
-    advice = "It is public from now on. Correct what is wrong or reveals too much."
+    advice = "It is now public. Correct what is wrong or reveals too much."
     say(f"uptack: saved {place}.{people} {advice}", err=True)
 
 

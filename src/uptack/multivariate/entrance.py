@@ -38,7 +38,7 @@ def read_columns(name: str, x: Any, least: int = 1) -> Columns:
     """Columns of numbers side by side."""
     must = f"a table of numbers with at least {'one column' if least == 1 else 'two columns'}"
     found = as_columns(name, x, must)
-    if len(found) < least:  # without a word on the number of rows, which may be secret
+    if len(found) < least:  # says nothing about the number of rows, which may be secret
         raise InvalidArgument(name, must, "one" if found else "none")
     return found
 
@@ -145,7 +145,7 @@ def rows_for_scales(columns: int, epsilon: Fraction, account: Account) -> int:
 def estimate_frame(
     rows: Sample, size: Sized, binary: Sequence[int], parts: tuple[Account, Account], leading: bool = True
 ) -> Frame:
-    """A scale and a centre for every column that has one: none for those that hardly ever vary.
+    """A scale and a centre for every column that has one: none for those that rarely vary.
 
     Columns that are declared to be 0 or 1 need no draw. Without an intercept there are no centres.
     """

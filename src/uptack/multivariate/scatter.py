@@ -79,8 +79,8 @@ would."""
 class Scatter(TabularValue):
     """A centre and a scatter matrix, which for normal rows are their mean and covariance matrix.
 
-    Columns that hardly ever vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts
-    the directions whose spread could not be told from noise: there the matrix is too large, never too small. `names`
+    Columns that rarely vary have no scale: `dropped` names them, and their entries are NaN. `unresolved` counts
+    the directions whose spread is hidden by noise: there the matrix is too large, never too small. `names`
     are those of the columns, where they have some.
     """
 

@@ -7,7 +7,7 @@ that are not 0. A row is in at most one pair (`uptack.multivariate.row_sums`), s
 *Columns that are nearly always constant* have few pairs that differ, N of them, and no scale to be found. With a public
 number m, "no scale" is the topmost level, in interval k if and only if k ≥ N - m; other levels are in none with
 k < m - N. Since N moves by at most 1, intervals of neighbours are still inside each other's next ones: the draw says
-"no scale" where N is well below m, and hardly ever where it is well above.
+"no scale" where N is well below m, and rarely where it is well above.
 
 **Centres.** The median in whole multiples of the scale. Interval k is [x(⌊(N + 1)/2 - k⌋), x(⌈(N + 1)/2 + k⌉)],
 for N rows, which may be secret: replacing, adding or removing a row moves both ends within those of interval k + 1.
@@ -42,7 +42,7 @@ SCALES = Levels(np.append(falling(DROPPED, POWERS, 1 << 16, 1.0), 1 << 22))
 With 2^12, "y is 0 or 1, rare" had a scale in 27% of the runs with n = 3,500, and a wrong one in most of these."""
 
 AMPLE = 16
-"""Times the pairs that are wanted: with more of them scales get no better, but for columns that hardly ever vary."""
+"""Times the pairs that are wanted: with more of them scales get no better, but for columns that rarely vary."""
 
 BITS = 200
 FAR = 2.0**BITS

@@ -229,7 +229,7 @@ MOST = 4
 """Coefficients: facets and shifts grow exponentially in them."""
 
 UNITS = "columns of similar size, centred near 0 by public numbers"
-"""What helps where rows are not too few: the estimate hangs on units."""
+"""Advice where there are enough rows: the estimate depends on units."""
 
 SHORTCUT = Advice(other=f"at most {MOST} coefficients, or short-cut regression, which has no such limit")
 

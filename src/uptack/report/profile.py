@@ -40,7 +40,7 @@ from uptack.table.names import column_name
 T = TypeVar("T")
 
 DELTA = Fraction(1, 10**6)
-"""What a report takes for δ unless it is told: the command line too."""
+"""The default δ of a report, in Python and on the command line."""
 
 
 @dataclass(frozen=True, repr=False)

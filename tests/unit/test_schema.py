@@ -277,7 +277,7 @@ def test_the_look_writes_a_schema(tmp_path, capsys):
     assert main(["describe", str(path), "--curator", "--write"]) == 0
     found = capsys.readouterr()
     assert found.err.startswith("uptack: FOR THE CURATOR ONLY")
-    assert "public from now on" in found.err
+    assert "now public" in found.err
     assert "größe: number, multiples of 0.5" in found.out
     session = ut.open(path)
     assert session.adjacency.person == ("patient_id",)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.discrete.count_noise import SkewedLaplace
+from uptack.discrete.categories import SkewedLaplace
 from uptack.discrete.sparse_histograms import posterior_medians
 from uptack.table import search, unit
 

@@ -19,7 +19,7 @@ from uptack.errors import InvalidArgument, UptackError
 from uptack.multivariate import row_sums as pairs
 from uptack.multivariate.row_sums import Sample, Squares, Vectors
 from uptack.noise import SeededEntropy
-from uptack.papers import block_assignment
+from uptack.papers import block_fits
 from uptack.regression import formulas
 from uptack.table import search, snapshots
 from uptack.table.engine import connection, rows
@@ -128,7 +128,7 @@ def test_the_same_randomness_gives_the_same_release_wherever_rows_are(kept, ask,
     if kept.table.get_backend().name == "postgres" and ask not in ON_POSTGRES:
         return  # its rows are read as those of other regressions
     monkeypatch.setattr(EngineRows, "in_memory", None)
-    monkeypatch.setattr(block_assignment, "TOGETHER", 1000)
+    monkeypatch.setattr(block_fits, "TOGETHER", 1000)
     apply = BatchLayout.apply
     monkeypatch.setattr(BatchLayout, "apply", lambda self, f, *rest: apply(self, loads(cloudpickle.dumps(f)), *rest))
     assert shown(kept, ask) == in_memory(ask)

@@ -14,8 +14,7 @@ from tests.exhaustive.panels import MOST_ROWS, added, bags, rows, substituted, t
 from tests.exhaustive.test_categories import excess, table_law
 from uptack.account import AssumptionFailed
 from uptack.blocks.partition import random_blocks, rows_of
-from uptack.discrete.categories import Capped, CellLimit, Screen
-from uptack.discrete.count_noise import cell_noise
+from uptack.discrete.categories import Capped, CellLimit, Screen, cell_noise
 from uptack.exact import ball, upper
 from uptack.mechanisms.inverse_sensitivity import decay
 from uptack.noise import SeededEntropy

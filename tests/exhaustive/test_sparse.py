@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 
 from tests.exhaustive.universe import substituted, tables
-from uptack.discrete.count_noise import SkewedLaplace, _place, cell_noise
+from uptack.discrete.categories import SkewedLaplace, _place, cell_noise
 from uptack.discrete.sparse_histograms import RISING
 from uptack.exact import ball, upper
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE

@@ -8,7 +8,7 @@ from scipy import stats
 
 import uptack as ut
 from tests.helpers import FALSE_ALARM, assert_fits
-from uptack.discrete.count_noise import SkewedLaplace, binomial
+from uptack.discrete.categories import SkewedLaplace, binomial
 from uptack.discrete.sparse_histograms import SparseCells, _random_subset, sparse_histogram
 from uptack.exact import Real, ball
 from uptack.noise import IntegerLaplace, SeededEntropy

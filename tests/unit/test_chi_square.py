@@ -13,7 +13,7 @@ import uptack as ut
 from uptack.account import Account, observed_by
 from uptack.cli import main
 from uptack.discrete import independence
-from uptack.discrete.count_noise import cell_noise
+from uptack.discrete.categories import cell_noise
 from uptack.errors import InvalidArgument
 
 RARE = 1e-7

@@ -13,7 +13,7 @@ from tests.helpers import CountingEntropy
 from uptack.mechanisms.additive_noise import k_norm
 from uptack.noise import Box
 from uptack.papers import R_H, R_S, hampel_regression
-from uptack.papers.block_assignment import finite, seat_rows
+from uptack.papers.block_fits import finite, seat_rows
 from uptack.papers.hampel import RUNGS, SCALES, cells, vertex_noise
 from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.privacy import Privacy, cost

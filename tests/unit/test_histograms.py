@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import uptack as ut
 from tests.helpers import CountingEntropy
-from uptack.discrete.count_noise import SkewedLaplace, cell_noise
+from uptack.discrete.categories import SkewedLaplace, cell_noise
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import fit_counts, histogram
 from uptack.discrete.margin_tables import margins, reconcile

@@ -9,8 +9,7 @@ import uptack as ut
 from tests.attacks.hostile import TABLES, VALUES
 from uptack.multivariate.standardise import Frame
 from uptack.noise import SeededEntropy
-from uptack.papers.block_assignment import finite
-from uptack.papers.block_fits import fit_blocks
+from uptack.papers.block_fits import finite, fit_blocks
 from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.papers.shortcut import Coordinates
 

@@ -26,8 +26,7 @@ from uptack.audit.planting import always, argument, at, before, draw_by, narrowe
 from uptack.audit.scenario import Scenario
 from uptack.blocks.partition import equal_blocks
 from uptack.densities.fourier import DensityBox
-from uptack.discrete.categories import Capped
-from uptack.discrete.count_noise import SkewedLaplace
+from uptack.discrete.categories import Capped, SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.mechanisms import laplace
 from uptack.multivariate.private_sums import LENGTH, bounded

@@ -22,10 +22,12 @@ from uptack.discrete.categories import (
     Screen,
     Table,
     category_counts,
+    cell_noise,
     check_groups_per_person,
     counting_note,
+    each_count,
+    one_count,
 )
-from uptack.discrete.count_noise import cell_noise, each_count, one_count
 from uptack.discrete.domains import KeyCells, binning_of, by_calendar, check_calendar, groups_of
 from uptack.display import Ends, PlottedValue, Record, line
 from uptack.display.plots import PLAIN, PRIVATE, axes, bars

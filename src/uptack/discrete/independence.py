@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Outcome
-from uptack.discrete.categories import Screen, category_counts
-from uptack.discrete.count_noise import SkewedLaplace, cell_noise, each_count
+from uptack.discrete.categories import Screen, SkewedLaplace, category_counts, cell_noise, each_count
 from uptack.discrete.domains import public_groups
 from uptack.discrete.histograms import Crosstab
 from uptack.display import Ends, FigureTable, Record, TabularValue, line

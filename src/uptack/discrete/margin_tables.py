@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account
-from uptack.discrete.categories import stated_unit
-from uptack.discrete.count_noise import SkewedLaplace, cell_noise
+from uptack.discrete.categories import SkewedLaplace, cell_noise, stated_unit
 from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import CountNoise, check_total, histogram, in_steps
 from uptack.discrete.sparse_histograms import sparse_histogram

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from uptack import checks
 from uptack.account import Account, Mechanism
-from uptack.discrete.categories import stated_unit, table_moves
-from uptack.discrete.count_noise import SkewedLaplace, binomial, cell_noise
+from uptack.discrete.categories import SkewedLaplace, binomial, cell_noise, stated_unit, table_moves
 from uptack.discrete.domains import Domain, check_size, places
 from uptack.discrete.histograms import CountNoise, in_steps
 from uptack.display import Ends, Record, TabularValue, line, unreserved_names
@@ -91,7 +90,7 @@ def posterior_medians(noisy: Integers, cutoff: int, law: SkewedLaplace, cells: i
 
 
 RISING = Fraction(7, 10)
-"""The share of ε that hides a rising count, under the adaptive rule: see `uptack.discrete.count_noise.SkewedLaplace`.
+"""The share of ε that hides a rising count, under the adaptive rule: see `uptack.discrete.categories.SkewedLaplace`.
 
 A constant, the best of 0.5, 0.6, 0.7, 0.75, 0.8, 0.85 and 0.9 on the table of the thesis's figure 2.4 at ε = 1."""
 SCREENED = 1 << 12

@@ -18,7 +18,7 @@ from uptack.mechanisms import ptr
 from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.ptr import Level, TestedValue
 from uptack.noise import Entropy, IntegerLaplace
-from uptack.papers.block_assignment import BlockedDesign
+from uptack.papers.block_fits import BlockedDesign
 from uptack.papers.hampel import (
     LONGER,
     MOST,

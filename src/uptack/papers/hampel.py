@@ -50,8 +50,7 @@ from uptack.exact import Rational
 from uptack.mechanisms.additive_noise import NormMechanism, NormNoise
 from uptack.mechanisms.inverse_sensitivity import VECTOR_LATTICES, slack_needed, steps_needed
 from uptack.noise import Box, Entropy, Grid, IntegerLaplace
-from uptack.papers.block_assignment import BlockedDesign, rows_needed
-from uptack.papers.block_fits import draw_ranges, fit_blocks, range_room
+from uptack.papers.block_fits import BlockedDesign, draw_ranges, fit_blocks, range_room, rows_needed
 from uptack.papers.hampel_fit import minimiser, normalise
 from uptack.privacy import SUBSTITUTE, Adjacency, loss
 from uptack.reach.hampel_certificate import DOUBT, LARGEST, GridCell, Hyperplanes

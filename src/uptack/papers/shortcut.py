@@ -43,17 +43,19 @@ from uptack.multivariate.row_sums import Sample, products
 from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whiten
 from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace, MachineNumbers
-from uptack.papers.block_assignment import BlockedDesign, DesignMatrix, rows_needed
 from uptack.papers.block_fits import (
     HOW,
     ROWS_PER_COEFFICIENT,
     SPREAD_LATTICES,
     SPREAD_SHARE,
     TELLING,
+    BlockedDesign,
+    DesignMatrix,
     fit_blocks,
     fit_people,
     medians,
     medians_with_errors,
+    rows_needed,
 )
 from uptack.papers.hampel_fit import normalise
 from uptack.privacy import loss

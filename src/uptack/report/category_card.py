@@ -10,8 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
 
-from uptack.discrete.categories import ONCE
-from uptack.discrete.count_noise import SkewedLaplace
+from uptack.discrete.categories import ONCE, SkewedLaplace
 from uptack.display.tabular import markdown_table
 from uptack.labels import label
 from uptack.noise import IntegerLaplace

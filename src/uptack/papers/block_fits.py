@@ -1,4 +1,4 @@
-"""Rows dealt to blocks, a linear fit in every block, all blocks at once, and the medians of these fits with their errors.
+"""Rows dealt to blocks, a linear fit in every block at once, and the medians of these fits with their errors.
 
 **One row, one block.** A fit is a fixed function of the rows of its block and of the number of the block: products and
 solutions are worked out block by block, in arrays whose shape is public, and nothing is raised or warned of whatever

@@ -28,7 +28,7 @@ from common import Row, machine, table, write_json
 from numpy.typing import NDArray
 
 import uptack
-from uptack.statistics import quantile_intervals
+from uptack.statistics import quantiles
 
 Numbers = NDArray[np.float64]
 Way = Callable[[Numbers, list[int], float, np.random.Generator], Numbers | None]
@@ -113,7 +113,7 @@ def with_interval(n: int, epsilon: float, share: str, runs: int) -> Row:
     released = []
     for seed in range(runs):
         x = np.round(np.random.default_rng(seed).normal(60, 15, n), 1)
-        with mock.patch.object(quantile_intervals, "END_SHARE", Fraction(share)):
+        with mock.patch.object(quantiles, "END_SHARE", Fraction(share)):
             released.append(uptack.median(x, epsilon=epsilon, interval="0.95", adjacency=uptack.ADD_REMOVE))
     replies = [reply for reply in released if reply]
     ends = [reply.interval("0.95") for reply in replies]

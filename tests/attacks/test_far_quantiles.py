@@ -9,7 +9,7 @@ from scipy import stats
 
 import uptack
 from uptack.exact import SMALLEST
-from uptack.statistics.quantile_intervals import _tail_by_terms, rank_bounds, tail_bound, tail_exceeds
+from uptack.statistics.quantiles import _tail_by_terms, rank_bounds, tail_bound, tail_exceeds
 
 
 @pytest.mark.parametrize("n", [10**8, 10**10, 10**12, 10**14])

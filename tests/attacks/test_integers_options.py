@@ -11,7 +11,7 @@ import uptack as ut
 from tests.helpers import FALSE_ALARM
 from uptack.noise import IntegerLaplace
 from uptack.privacy import Privacy
-from uptack.statistics import quantile_intervals
+from uptack.statistics import quantiles
 from uptack.statistics.column_options import public_size, read_question, size_bounds
 
 NORMAL = np.random.default_rng(4).normal(size=5000)
@@ -91,7 +91,7 @@ BLOCK = 16
 def ranks(n, p, confidence, options):
     """The ranks that an interval rests on, before its ends are moved out by what they may miss."""
     request = public_size(4000, read_question("median", "0.2", {"entropy": ut.SeededEntropy(0), **options}))[1]
-    made = quantile_intervals.IntervalRanks.of(max(n, 0), p, confidence, request.epsilon / 4, request)
+    made = quantiles.IntervalRanks.of(max(n, 0), p, confidence, request.epsilon / 4, request)
     ((low, high),) = made.ranks
     return low + request.rows * made.steps, high - request.rows * made.steps, request
 
@@ -145,6 +145,6 @@ def test_chernoffs_bound_is_on_the_safe_side():
     """Where the law of the binomial is bounded and not computed, the ranks are further out."""
     for n, p in ((10**6, Fraction(1, 2)), (10**7, Fraction(1, 1000)), (10**7, Fraction(999, 1000))):
         for q in (Fraction(1, 3), Fraction(1, 10**12)):
-            exact = quantile_intervals._below(n, p, q), quantile_intervals._above(n, p, q)
-            reach = quantile_intervals._deviation(n, p, q)
+            exact = quantiles._below(n, p, q), quantiles._above(n, p, q)
+            reach = quantiles._deviation(n, p, q)
             assert n * p - reach < exact[0] < exact[1] < n * p + reach + 2

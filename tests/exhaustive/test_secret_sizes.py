@@ -16,7 +16,7 @@ import pytest
 import uptack as ut
 from uptack.mechanisms.inverse_sensitivity import Boxes, steps_needed
 from uptack.statistics import column_options, quantile_trees, statistic
-from uptack.statistics.quantile_intervals import OFFSETS, IntervalRanks, rank_bounds
+from uptack.statistics.quantiles import OFFSETS, IntervalRanks, rank_bounds
 
 OWNED = 20
 SIZES = (0, 1, 19, 20, 21, 40)

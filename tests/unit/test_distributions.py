@@ -24,7 +24,7 @@ from uptack.privacy.accounting import (
 )
 from uptack.privacy.loss import Approximate, BoundedRange, Gaussian, Pure
 from uptack.statistics.column_options import read_question
-from uptack.statistics.quantile_intervals import IntervalRanks, rank_bounds
+from uptack.statistics.quantiles import IntervalRanks, rank_bounds
 
 TINY = Fraction(1, 10**4)
 

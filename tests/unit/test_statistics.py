@@ -18,8 +18,8 @@ from uptack.privacy import Privacy, cost
 from uptack.privacy.loss import BoundedRange
 from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
-from uptack.statistics.quantile_intervals import round_interval
 from uptack.statistics.quantile_trees import Cells, WindowRows, below
+from uptack.statistics.quantiles import round_interval
 from uptack.table.protocol import Column
 from uptack.table.reads import as_column
 

@@ -36,7 +36,7 @@ from uptack.statistics import moments
 from uptack.statistics.column_options import COUNT_SHARE, Question, least_n, level, read_question
 from uptack.statistics.means import DOUBT, RECIPES, MeanInterval
 from uptack.statistics.moments import enough_rows
-from uptack.statistics.quantile_intervals import HALF, IntervalRanks, PopulationInterval, confidence_of, end_around
+from uptack.statistics.quantiles import HALF, IntervalRanks, PopulationInterval, confidence_of, end_around
 from uptack.statistics.statistic import HOW, inverse_draw
 from uptack.table.protocol import Column
 
@@ -225,7 +225,7 @@ def _with_interval(contrast: Contrast, p: Fraction, confidence: Fraction) -> Out
     ranges (if they are public this is certain). But for 7α/10, a quarter of it for each of four events,
     a(l₁) ≤ Q₁ ≤ a(u₁) and b(l₂) ≤ Q₂ ≤ b(u₂), by the laws of the rows up to the quantiles (`rank_bounds`). Then
     a(l₁) - b(u₂) ≤ Q₁ - Q₂ ≤ a(u₁) - b(l₂). Each end aims a number of ranks further out in both groups, and misses by
-    more, not being ⊥, with a chance of α/10 (`uptack.statistics.quantile_intervals.IntervalRanks`). ∎
+    more, not being ⊥, with a chance of α/10 (`uptack.statistics.quantiles.IntervalRanks`). ∎
     """
     question = contrast.question
     share = COUNT_SHARE if question.size_is_secret else Fraction(0)

@@ -418,7 +418,7 @@ RARE = Fraction(1, 1000)
 
 
 def interval_follows(given: Mapping[str, Any], cost: Privacy) -> bool:
-    """Whether the ranks of an interval follow a secret number of rows (`uptack.statistics.quantile_intervals`)."""
+    """Whether the ranks of an interval follow a secret number of rows (`uptack.statistics.quantiles`)."""
     try:
         p = read(given.get("p", Fraction(1, 2)))
     except ValueError:  # refused by the function itself

@@ -52,7 +52,7 @@ class PlantedFault(NamedTuple):
         """The code with the fault, for as long as this context is open."""
         with ExitStack() as stack:
             for plant in self.plants:
-                stack.enter_context(planting.patched(*plant))
+                stack.enter_context(plant())
             yield
 
 

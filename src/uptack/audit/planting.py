@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -22,10 +22,13 @@ Place = tuple[Any, str]
 
 
 class Plant(NamedTuple):
-    """`change(original)` in the place of what a path names: see `patched`."""
+    """`change(original)` in the place of what a path names, for as long as the context that a call of it opens."""
 
     path: str
     change: Change
+
+    def __call__(self) -> AbstractContextManager[None]:
+        return patched(self.path, self.change)
 
 
 # ----------------------------------------------------------------------------------------------------- at the account

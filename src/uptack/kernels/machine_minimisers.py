@@ -38,7 +38,7 @@ N count people. Then all of this holds with people in place of rows, whatever th
 
 *Proof.* Her term is convex, and its subgradients are sums of v·a·K(x, ·), of norm at most M·Σv ≤ M: a mean of vectors
 is no longer than the longest. Theorems 1 to 3 ask for no more of a term. v is a float without rounding, and 1 for one
-row. The rounding of sums does not depend on the number of rows (`uptack.kernels.machine_minimisers.Features`). ∎
+row. The rounding of sums does not depend on the number of rows (`Features`). ∎
 """
 
 from __future__ import annotations

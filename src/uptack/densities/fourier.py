@@ -270,7 +270,7 @@ def fourier_density(
     cut off, which costs nothing. The reply is ⊥ where n is too small for anything but noise.
 
     With `person=` each person adds the mean of the vectors of her rows, and n is the number of people: a point of
-    their hull (`features`), so that the noise is that for one row.
+    their hull (`uptack.densities.fourier.features`), so that the noise is that for one row.
 
     Missing rows: as in `uptack.statistics.Options`. With several columns "drop" leaves out rows that lack any of them.
 

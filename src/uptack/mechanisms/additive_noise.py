@@ -412,7 +412,7 @@ def matrix_laplace(
     """A symmetric matrix with matrix Laplace noise: ε-differentially private.
 
     **Theorem.** Let ‖f(D) - f(D')‖_* ≤ Δ for neighbours D, D', in the nuclear norm. With θ = Δ/ε, f(D) + W₁ - W₂ is
-    ε-differentially private, by the lemma above. The sum is rounded to a grid
+    ε-differentially private, by the lemma of `uptack.mechanisms.additive_noise`. The sum is rounded to a grid
     afterwards: post-processing.
 
     For a sum of uuᵀ with |u| ≤ 1, an added or removed row moves the nuclear norm by at most 1, and a replaced one by at

@@ -56,7 +56,6 @@ class Influence:
         ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
         ax.set(xlabel="z, the value of one row", ylabel=self.kind)
         ax.set_title("not private: for the curator only", loc="right", fontsize="small", color="0.4")
-        ax.spines[["top", "right"]].set_visible(False)
         return ax
 
     def __repr__(self) -> str:

@@ -345,7 +345,6 @@ class RiskBody:
         look = {"color": "#2f62a8", "alpha": 0.25, "label": f"ε = {self.epsilon:g}"}
         ax.fill(*self.vertices.T, **look | style)
         ax.set(xlabel="risk when the count is 0", ylabel="risk when the count is 1", aspect="equal")
-        ax.spines[["top", "right"]].set_visible(False)
         return ax
 
 

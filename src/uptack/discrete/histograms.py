@@ -107,7 +107,6 @@ class Histogram(PlottedValue, Mapping[Hashable, Any]):
         if interval is not None:
             ax.vlines(edges.mean(axis=1), *interval, color=PLAIN, linewidth=1.5)
         ax.set_ylabel("count")
-        ax.spines[["top", "right"]].set_visible(False)
         return ax
 
 

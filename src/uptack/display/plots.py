@@ -15,14 +15,15 @@ PRIVATE, PLAIN = "#2f62a8", "#7b8794"
 
 
 def axes(ax: Any = None, **options: Any) -> Any:
-    """The given axes, or new ones."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as missing:
-        raise UptackError('drawing needs matplotlib: pip install "uptack[plots]"') from missing
-    return plt.subplots(layout="constrained", **options)[1]
+    """The given axes, or new ones, without a frame above and on the right."""
+    if ax is None:
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as missing:
+            raise UptackError('drawing needs matplotlib: pip install "uptack[plots]"') from missing
+        ax = plt.subplots(layout="constrained", **options)[1]
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
 
 
 def caption(name: object) -> str:
@@ -49,7 +50,7 @@ def _list_names(ax: Any, names: Sequence[str]) -> Any:
     """The axes, with names one below the other."""
     ax.set_yticks(np.arange(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
 
@@ -63,7 +64,6 @@ def levels(places: Sequence[Any], values: Sequence[Any], ends: Any = None, ax: A
     _points(np.asarray(places, np.float64), values, ends, ax, {"linewidth": 1} | style)
     ax.set_ylim(0, 1)
     ax.set_ylabel("level")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

@@ -117,7 +117,6 @@ class DensityCurve(TabularValue):
             ax.legend(frameon=False)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("density")
-        ax.spines[["top", "right"]].set_visible(False)
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:
@@ -293,7 +292,6 @@ class Curve(TabularValue):
             ax.plot(x, np.asarray(own(x[:, None])), color=PLAIN, linewidth=1, linestyle="--", label="not private")
         ax.plot(x, self.values[order], **{"color": PRIVATE, "linewidth": 1.5, "label": "private"} | style)
         ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:

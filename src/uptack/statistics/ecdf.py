@@ -274,7 +274,6 @@ class Ecdf(TabularValue):
         ax.plot(self.knots, self.shares, **look | style)
         ax.set_ylim(0, 1)
         ax.legend(frameon=False)
-        ax.spines[["top", "right"]].set_visible(False)
         return ax
 
     def figures(self, ends: Ends = None) -> list[Record]:

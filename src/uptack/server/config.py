@@ -196,8 +196,6 @@ def one_file(path: str, *, store: str | None = None, **given: Any) -> ServerConf
 
 
 def _refuse_unknown(where: str, given: Any, names: set[str]) -> None:
-    if not isinstance(given, Mapping):
-        raise InvalidArgument(where, "a table of TOML", checks.describe(given))
-    for name in given:
+    for name in checks.instance(where, given, Mapping, "a table of TOML"):
         if name not in names:
             raise UnknownOption(name, where, f"It has {', '.join(sorted(names))}.")

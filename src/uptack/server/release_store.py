@@ -124,17 +124,8 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """What a list of releases shows: what may be long, the request and the answer, is left out."""
-        return {
-            "id": self.id,
-            "dataset": self.dataset,
-            "analyst": self.analyst,
-            "statistic": self.statistic,
-            "line": self.line,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "state": self.state,
-            "made": self.made,
-        }
+        apart = ("key", "request", "due", "answer")
+        return {name: value for name, value in vars(self).items() if name not in apart}
 
 
 @dataclass(frozen=True)

@@ -544,10 +544,7 @@ def group_columns(what: str, named: Sequence[Any], options: dict[str, Any]) -> l
     if by is not None:
         fix = f"Pass its columns to {what} beside the others."
         raise InvalidArgument("by", f"left out of {what} with several columns", checks.describe(by), fix)
-    for name in named:
-        if not isinstance(name, str):
-            raise InvalidArgument("columns", "names of columns", checks.describe(name))
-    return list(named)
+    return [checks.instance("columns", name, str, "names of columns") for name in named]
 
 
 def column_names(columns: Iterable[Any]) -> tuple[Any, ...]:

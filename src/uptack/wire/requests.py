@@ -125,10 +125,8 @@ def read_request(session: Session, declaration: Declaration, body: object) -> tu
     Whatever is wrong with it raises `InvalidArgument`. It reads no data.
     """
     parts = read_object("the request", body, ("columns", "where", "options"))
-    columns = read_list("columns", parts.get("columns", []))
-    for name in columns:
-        if not isinstance(name, str):
-            raise InvalidArgument("columns", "names of columns", checks.describe(name))
+    listed = read_list("columns", parts.get("columns", []))
+    columns = [checks.instance("columns", name, str, "names of columns") for name in listed]
     given = read_options(declaration.name, wire_options(declaration), parts.get("options", {}))
     return narrow(session, parts.get("where", [])), Request(declaration.name, *columns, **given)
 
@@ -153,20 +151,18 @@ def narrow(session: Session, conditions: object) -> Session:
 
 def read_object(name: str, value: object, keys: Iterable[str] | None = None) -> Mapping[str, Any]:
     """A JSON object with no other keys than these."""
-    if not isinstance(value, Mapping):
-        raise InvalidArgument(name, "an object", checks.describe(value))
-    for key in value if keys is not None else ():
+    given: Mapping[str, Any] = checks.instance(name, value, Mapping, "an object")
+    for key in given if keys is not None else ():
         if key not in (keys or ()):
             raise UnknownOption(str(key), name, f"It has {', '.join(keys or ())}.")
-    return value
+    return given
 
 
 def read_list(name: str, value: object) -> list[Any]:
     """A JSON list that is not too long."""
-    if not isinstance(value, list):
-        raise InvalidArgument(name, "a list", checks.describe(value))
-    checks.few(name, len(value), LONGEST_LIST, "entries", "Ask in several requests.")
-    return value
+    entries: list[Any] = checks.instance(name, value, list, "a list")
+    checks.few(name, len(entries), LONGEST_LIST, "entries", "Ask in several requests.")
+    return entries
 
 
 def read_option(option: Option, value: Any) -> Any:

@@ -208,9 +208,10 @@ def declared_kinds(types: Types, layout: Layout) -> dict[str, str]:
             "which makes them public; or run `uptack init` on the file."
         )
         raise InvalidArgument("types", "given for a CSV file, which has none", "None", fix)
-    kinds = dict.fromkeys(layout.names, GUESS) if types == GUESS else types
-    if not isinstance(kinds, Mapping):
-        raise InvalidArgument("types", "a dictionary such as {'age': 'integer'}, or 'guess'", checks.describe(types))
+    stated = dict.fromkeys(layout.names, GUESS) if types == GUESS else types
+    kinds: Mapping[str, str] = checks.instance(
+        "types", stated, Mapping, "a dictionary such as {'age': 'integer'}, or 'guess'"
+    )
     for column, kind in kinds.items():
         column_name(column, dict.fromkeys(layout.names, "other"))
         if not cells.is_kind(kind) and kind != GUESS:

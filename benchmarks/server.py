@@ -237,7 +237,7 @@ class TimedService(Service):
                     running.result()
 
         together([ask] * clients)
-        assert not self.store.listed(state="withheld"), statistic
+        assert not self.store.list_releases(state="withheld"), statistic
         return np.array(self.times)
 
 

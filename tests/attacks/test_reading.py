@@ -40,7 +40,7 @@ def test_a_thread_that_needs_ibis_waits_for_one_that_reads(tmp_path):
     """DuckDB has one open result at a time: the other thread failed, with an error of the engine."""
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"a": np.arange(1_000_000) / 7}), path)
-    assert connection.ibis()  # to import it takes longer than to read the rows
+    assert connection.ibis.duckdb  # to import it takes longer than to read the rows
     rows, found = open_table(path), []
     other = threading.Thread(target=lambda: found.append(rows.table.columns))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, time
@@ -24,6 +25,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.table.csv import cells
 from uptack.table.csv.time_cells import DURATION
+from uptack.table.packages import tomlkit
 from uptack.table.values.kinds import LARGEST
 from uptack.table.values.times import FORMS, TYPES, UNITS, parse_time
 
@@ -193,8 +195,6 @@ def parse_schema(text: str, name: str = "schema") -> Schema:
     >>> made.kinds, made.person, made.columns["age"].plausible
     ({'age': 'integer'}, ('id',), (0.0, 120.0))
     """
-    import tomllib
-
     try:
         found = tomllib.loads(text, parse_float=read)
     except (tomllib.TOMLDecodeError, ValueError, OverflowError, RecursionError) as error:
@@ -382,8 +382,6 @@ def schema_text(schema: Schema, file: str) -> str:
     >>> dict(parse_schema(schema_text(made, "visits.csv")).columns) == made.columns
     True
     """
-    import tomlkit
-
     names = (*PAGE_KEYS, "noun", "adjacency", "ledger", "dataset")
     table = {"person": list(schema.person), **{key: getattr(schema, key) for key in names}, "file": schema.dialect}
     columns = {name: _items(vars(column_schema)) for name, column_schema in schema.columns.items()}
@@ -398,8 +396,6 @@ def _items(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def _item(value: Any) -> Any:
     """A value in TOML. Numbers are written exactly and without an exponent: one tenth is 0.1."""
-    import tomlkit
-
     if isinstance(value, Mapping):
         return _items(value)
     if isinstance(value, list | tuple):

@@ -21,7 +21,7 @@ from uptack.errors import UptackError
 from uptack.table import snapshots
 from uptack.table.engine import private_folders
 from uptack.table.exact_sum import Floats
-from uptack.table.packages import ibis, pa
+from uptack.table.packages import duckdb, ibis, ops, pa
 from uptack.table.values.kinds import Kind
 
 if TYPE_CHECKING:
@@ -146,10 +146,9 @@ def result_rows(table: Any) -> list[dict[str, Any]]:
 
 def _has_python_parts(table: Any) -> bool:
     """Whether an expression has rows in memory, or functions in Python, that ibis has yet to tell DuckDB of."""
-    from ibis.expr.operations import InMemoryTable, ScalarUDF
     from ibis.expr.operations.udf import InputType
 
-    found = table.op().find((InMemoryTable, ScalarUDF))
+    found = table.op().find((ops.InMemoryTable, ops.ScalarUDF))
     return any(getattr(one, "__input_type__", None) is not InputType.BUILTIN for one in found)
 
 
@@ -321,8 +320,6 @@ class Connection:
     name = "duckdb"
 
     def __init__(self, path: str = ":memory:", read_only: bool = False, **settings: Any) -> None:
-        import duckdb
-
         self.con = duckdb.connect(path, read_only, settings)
         self.con.execute("SET python_enable_replacements = false")  # a table is one of DuckDB, never a variable
         self.con.execute("SET timezone = 'UTC'")  # as ibis does: a view may make numbers of times

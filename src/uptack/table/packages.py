@@ -13,7 +13,7 @@ class LazyPackage:
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute.startswith("_"):  # which pickle looks for
+        if attribute.startswith("__") or attribute == "_name":  # which pickle looks for
             raise AttributeError(attribute)
         return getattr(import_module(self._name), attribute)
 

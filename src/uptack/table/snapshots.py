@@ -88,7 +88,10 @@ def without_engine_errors(read: Callable[[], T], instead: UptackError | None = N
         except BaseException:  # an interrupt is recognised by its signal, and passes
             error = instead or UptackError(UNREADABLE)
         error.__context__ = error.__cause__ = None
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # which holds this frame, and with it connections
 
     return interrupts.watched(reading)
 

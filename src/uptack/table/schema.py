@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, time
@@ -25,7 +24,7 @@ from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.table.csv import cells
 from uptack.table.csv.time_cells import DURATION
-from uptack.table.packages import tomlkit
+from uptack.table.packages import tomlkit, tomllib
 from uptack.table.values.kinds import LARGEST
 from uptack.table.values.times import FORMS, TYPES, UNITS, parse_time
 

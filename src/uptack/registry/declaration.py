@@ -77,6 +77,8 @@ SECTIONS = {
     "ranks": "Comparisons and correlations",
     "multivariate": "Regression and other models",
     "regression": "Regression and other models",
+    "papers": "Regression and other models",
+    "blocks": "Regression and other models",
     "kernels": "Regression and other models",
     "densities": "Densities",
 }

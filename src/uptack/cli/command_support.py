@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,7 +19,7 @@ import click
 import numpy as np
 
 from uptack.cli.option_words import in_flags
-from uptack.display.numbers import between, number, plain, words
+from uptack.display.numbers import between, interval_text, number, plain, value_text, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, lines, shell_word
@@ -36,6 +36,8 @@ from uptack.wire.text_values import READERS, condition
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
+
+USUAL_DELTA = "[default: 1e-6, or half of what the ledger has left]"
 
 HANDLES = Path("/proc/self/fd")
 """Where Linux lets a process reopen a file that it has open, even one without a name."""
@@ -336,6 +338,10 @@ def _value_lines(result: Release[Any]) -> list[str]:
 
 
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
+    if isinstance(value, datetime):
+        low, high = (None, None) if ends is None else ends
+        within = "" if ends is None else f"{apart}{percent} interval {interval_text(low, high)}"
+        return value_text(value, low, high) + within
     return _value_text(value) + ("" if ends is None else f"{apart}{percent} interval {_ends_text(*ends)}")
 
 

@@ -144,11 +144,13 @@ def value_text(value: Any, low: Any = None, high: Any = None) -> str:
 
     >>> value_text(15.5512345, 15.2, 15.9), value_text(15.5512345, 15.551, 15.552), value_text(None), value_text("a\\n")
     ('15.55', '15.55123', '⊥', "'a\\\\n'")
+    >>> value_text(datetime(2024, 2, 29, 9, 1, 7, 5)), value_text(*[datetime(2024, month, 1, 9) for month in (2, 1, 3)])
+    ('2024-02-29 09:01:07', '2024-02-01')
     """
     value = plain(value)
     if value is None:
         return "⊥"
-    return number(value, _width(low, high)) if is_number(value) else label(value)
+    return number(value, _width(low, high)) if is_number(value) or isinstance(value, datetime) else label(value)
 
 
 def interval_text(low: Any, high: Any) -> str:
@@ -156,16 +158,20 @@ def interval_text(low: Any, high: Any) -> str:
     low, high = plain(low), plain(high)
     if low is None or high is None:
         return ""
-    if is_number(low) and is_number(high):
+    if all(map(is_number, (low, high))) or all(isinstance(end, datetime) for end in (low, high)):
         return between((low, high), _width(low, high))
     return f"{label(low)} to {label(high)}"
 
 
 def _width(low: Any, high: Any) -> float:
-    """Ten times the width of an interval of numbers, so that there are digits for a tenth of it; else 0, for no more
-    digits than a number has by itself.
+    """Ten times the width of an interval, so that there are digits for a tenth of it; else 0, for no more digits than
+    a value has by itself. That of times is in ticks.
     """
-    wide = float(plain(high)) - float(plain(low)) if is_number(plain(low)) and is_number(plain(high)) else 0.0
+    low, high, wide = plain(low), plain(high), 0.0
+    if is_number(low) and is_number(high):
+        wide = float(high) - float(low)
+    elif isinstance(low, datetime) and isinstance(high, datetime):
+        wide = (high - low) / TICK
     return 10 * wide if math.isfinite(10 * wide) else 0.0
 
 

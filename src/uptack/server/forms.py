@@ -195,7 +195,7 @@ class FormQuestion:
                 FormField("column", "response", "select", help_, choices, chosen[0] if chosen else "", required=needs),
                 FormField("column", "predictors", "columns", rest, fitting(reads.kinds), chosen=chosen[1:]),
             ]
-        help_ = "If none is chosen: all of them." if self.name == SYNTHETIC else ""
+        help_ = "If none is chosen: all but ids and row numbers." if self.name == SYNTHETIC else ""
         return [FormField("column", "columns", "columns", help_, fitting(reads.kinds), chosen=chosen)]
 
     def fields(self, session: Session, typed: Typed, *, more: bool) -> list[FormField]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import shutil
 import sys
@@ -11,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -19,7 +18,7 @@ import click
 import numpy as np
 
 from uptack.cli.option_words import in_flags
-from uptack.display.numbers import between, interval_text, number, plain, value_text, words
+from uptack.display.numbers import figure_text, number, plain, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, lines, shell_word
@@ -338,19 +337,8 @@ def _value_lines(result: Release[Any]) -> list[str]:
 
 
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
-    if isinstance(value, datetime):
-        low, high = (None, None) if ends is None else ends
-        within = "" if ends is None else f"{apart}{percent} interval {interval_text(low, high)}"
-        return value_text(value, low, high) + within
-    return _value_text(value) + ("" if ends is None else f"{apart}{percent} interval {_ends_text(*ends)}")
-
-
-def _ends_text(low: Any, high: Any) -> str:
-    """An interval; without the end that it does not have."""
-    endless = [isinstance(end, float) and math.isinf(end) for end in (low, high)]
-    if any(endless):
-        return between((low, high), 0.0)
-    return f"{_value_text(low)} to {_value_text(high)}"
+    text, interval = figure_text(value, *((None, None) if ends is None else ends))
+    return f"{text}{apart}{percent} interval {interval}" if interval else text
 
 
 def _value_text(value: Any) -> str:

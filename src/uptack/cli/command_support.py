@@ -321,7 +321,9 @@ def _value_lines(result: Release[Any]) -> list[str]:
     if isinstance(value, Mapping):
         pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
         shown = [_entry(one, pair, percent) for one, pair in zip(value.values(), pairs, strict=True)]
-        return [f"{label(name)}\t{text}" for name, text in zip(value, shown, strict=True)]
+        bins = getattr(value, "of_edges", False)
+        cells = [f"{number(name[0])} to {number(name[1])}" if bins else label(name) for name in value]
+        return [f"{cell}\t{text}" for cell, text in zip(cells, shown, strict=True)]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if hasattr(value, "table"):

@@ -145,7 +145,9 @@ def inferred_kinds(kinds: Mapping[str, str], types: object) -> dict[str, str]:
 
 def with_units(schema: Schema, kinds: Mapping[str, str]) -> Schema:
     """The schema with the sign beside the numbers of a column, such as €, as its unit, where it states none."""
-    signs = {name: cells.number_format(kind)[0] for name, kind in kinds.items() if kind.startswith(("number:", "integer:"))}
+    signs = {
+        name: cells.number_format(kind)[0] for name, kind in kinds.items() if kind.startswith(("number:", "integer:"))
+    }
     units = {
         name: replace(schema.column(name), unit=schema.column(name).unit or sign)
         for name, sign in signs.items()

@@ -518,4 +518,4 @@ def test_a_page_is_called_after_its_file(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(3000)))
     assert ut.report(path, epsilon=1).title == "visits.csv"
-    assert ut.report({"age": np.arange(3000)}, epsilon=1).title == "table"
+    assert ut.report({"age": np.arange(3000)}, epsilon=1).title == "Private report"

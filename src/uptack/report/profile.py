@@ -246,7 +246,7 @@ def profile(
     record, do not depend on rows.
     """
     schema, today = session.schema, datetime.now().date().isoformat()
-    masthead = {"title": (title, schema.title, "table"), "author": (author, schema.author, ""),
+    masthead = {"title": (title, schema.title, "Private report"), "author": (author, schema.author, ""),
                 "source": (source, schema.source, ""), "date": (date, None, today)}  # fmt: skip
     texts = {name: next(text for text in choice if text is not None) for name, choice in masthead.items()}
     for name, text in texts.items():

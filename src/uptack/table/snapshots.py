@@ -88,7 +88,10 @@ def without_engine_errors(read: Callable[[], T], instead: UptackError | None = N
         except BaseException:  # an interrupt is recognised by its signal, and passes
             error = instead or UptackError(UNREADABLE)
         error.__context__ = error.__cause__ = None
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # else the frame and the error would keep each other, and a file open
 
     return interrupts.watched(reading)
 

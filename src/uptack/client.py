@@ -34,7 +34,9 @@ from uptack.wire import answers
 from uptack.wire.requests import plain, write_request
 
 TRIES = 6
-"""How often a request is sent while the server can't be reached: for about 15 seconds in all."""
+"""How often a request is sent while the server can't be reached: for about 15 seconds in all. Until the server has
+replied once, the address may be mistyped, and a request is sent twice.
+"""
 PAUSE = 0.5
 """Seconds before the second try, and between questions whether a release is done. It doubles from try to try."""
 TIMEOUT = 60.0
@@ -68,7 +70,7 @@ class ServerConnection:
             self._httpx = importlib.import_module("httpx")
         except ImportError as missing:
             raise UptackError('a connection to a server needs httpx: pip install "uptack[client]"') from missing
-        self.url = url.rstrip("/")
+        self.url, self._replied = url.rstrip("/"), False
         headers = {"Authorization": f"Bearer {token}"}
         self._http = self._httpx.Client(base_url=self.url, headers=headers, timeout=TIMEOUT, transport=transport)
 
@@ -79,9 +81,14 @@ class ServerConnection:
             try:
                 reply = self._http.request(method, path, json=body, headers=headers)
             except self._httpx.TransportError:
+                if not self._replied and again:
+                    raise UptackError(
+                        f"{self.url} can't be reached: is the address right, and the server up?"
+                    ) from None
                 if again == TRIES - 1:
                     raise UptackError(f"{self.url} can't be reached; a request that was sent is charged once") from None
             else:
+                self._replied = True
                 if reply.status_code not in (429, 503) or again == TRIES - 1:
                     return self._content(reply)
             time.sleep(PAUSE * 2**again)

@@ -12,7 +12,7 @@ from uptack import checks
 from uptack.display import Ends, FigureTable, PlottedValue, Record, Tabular, of_value
 from uptack.display.numbers import SHOWN, between, is_number, json_value, number
 from uptack.display.numbers import plain as _python
-from uptack.display.plots import caption, dots, levels
+from uptack.display.plots import dots, levels
 from uptack.display.tabular import STAMP
 from uptack.errors import InvalidArgument, NoInterval, NoReplyError, UptackError
 from uptack.exact import Rational
@@ -251,7 +251,7 @@ class Release(Tabular, Generic[T]):
         names, ends = [one["figure"] for one in lines], [[one[end] for one in lines] for end in ("low", "high")]
         draw = levels if self.labels and all(map(is_number, names)) else dots
         ax = draw(names, self.value.tolist(), ends, ax, **style)
-        ax.set_xlabel(caption(f"{self.mechanism} ({self.privacy})"))
+        ax.set_xlabel("quantile" if draw is levels else "value")
         return ax
 
     def interval_at_hand(self) -> tuple[Ends, str]:
@@ -266,6 +266,9 @@ class Release(Tabular, Generic[T]):
             return self.interval(confidence), percent
         except UptackError:
             return None, percent
+
+    def __str__(self) -> str:
+        return repr(self) if hasattr(self.value, "grid") else self.summary()
 
     def __repr__(self) -> str:
         grid = hasattr(self.value, "grid")  # counts by pairs, which are a table of their own
@@ -409,6 +412,9 @@ class NoReply(Tabular):
     def to_json(self, **options: Any) -> str:
         """The same as a JSON text; options go to `json.dumps`."""
         return json_text(self.to_dict(), **options)
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def __repr__(self) -> str:
         return lines(f"⊥ ({self.mechanism}, {self.privacy}; {self.reason})")

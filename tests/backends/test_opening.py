@@ -67,7 +67,7 @@ def test_lazy_frames_and_record_batches():
         ({"x": [1]}, {"table": "t"}, "table must be left out"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "different names"),
         ("rows.xlsx", {}, "a file that ends in .csv"),
-        ("nowhere.parquet", {}, "a file that exists"),
+        ("nowhere.parquet", {}, "no file named"),
         ("nowhere.parquet", {"types": {"x": "integer"}}, "types must be left out for parquet"),
         ("nowhere.csv", {"table": "x"}, "table must be left out for csv"),
         ("nowhere.parquet", {"memory": "much"}, "a size such as '2GB'"),

@@ -239,3 +239,18 @@ def replying(replies, other=None):
         return httpx.Response(200, text=found if isinstance(found, str) else json.dumps(found))
 
     return ut.connect("http://localhost", "token", transport=httpx.MockTransport(reply))
+
+
+def test_an_address_without_a_server_is_named_after_two_tries(monkeypatch):
+    import httpx
+
+    tries = []
+
+    def fails(request):
+        tries.append(request)
+        raise httpx.ConnectError("refused")
+
+    monkeypatch.setattr("uptack.client.PAUSE", 0.0)
+    with pytest.raises(UptackError, match="is the address right"):
+        ut.connect("http://localhost", "token", transport=httpx.MockTransport(fails))
+    assert len(tries) == 2

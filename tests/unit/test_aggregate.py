@@ -1,8 +1,10 @@
 """Blocks, subsample-and-aggregate, stable values: any f, any table, and what each answer costs."""
 
+import os
 import time
 
 import numpy as np
+import pyarrow.csv
 import pytest
 
 import uptack as ut
@@ -361,3 +363,17 @@ def test_few_blocks_are_answered_where_their_results_agree_enough():
     assert not any(alike)
     assert {r.privacy for r in alike} == {ut.Privacy(1)}
     assert "blocks" in str(alike[0].advice)
+
+
+def test_arrow_has_read_a_file_before_and_no_open_file_is_there(tmp_path):
+    rows = tmp_path / "rows.csv"
+    rows.write_text("x\n1\n")
+    pyarrow.csv.read_csv(rows)  # from then on Arrow closes files of its own in every forked process
+    with rows.open() as secret:
+        number = secret.fileno()
+
+        def what_is_open(block):
+            return os.pread(number, 10, 0)
+
+        made = ut.stable_value(what_is_open, np.arange(3_000), epsilon=2, delta=1e-6, entropy=ut.SeededEntropy(1))
+    assert made.value == b""

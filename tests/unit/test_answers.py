@@ -439,3 +439,12 @@ def test_intervals_of_groups_state_their_confidence():
         statistic = ut.median if given else ut.mean
         made = statistic(x, by=ward, groups=["a", "b"], epsilon=4, entropy=ut.SeededEntropy(1), **given)
         assert made.table().head == ("group", "value", f"{percent} interval", *(made.table().head[3:]))
+
+
+def test_a_printed_answer_shows_its_interval_and_a_table_shows_times_without_microseconds():
+    days = np.datetime64("2020-01-01T00:00:00") + np.arange(4000) * np.timedelta64(6, "h")
+    made = ut.open({"at": days}, entropy=ut.SeededEntropy(1)).median("at", epsilon=1, interval=0.95)
+    lines = str(made).splitlines()
+    assert str(made) == made.summary()
+    assert re.fullmatch(r"2021-\d\d-\d\d +2021-\d\d-\d\d to 2021-\d\d-\d\d", lines[2]), lines[2]
+    assert "⊥ (no reply)" in str(ut.median([1.0], epsilon=1))

@@ -175,7 +175,8 @@ def test_levels_are_found_for_a_tenth_of_epsilon(told):
     assert few.labels == ("intercept", "log(carat)", "cut[Good]", "cut[Ideal]")
     assert np.abs(few.value - [2, 3, 1, -1]).max() < 0.2
     assert (few.privacy.exact_epsilon, few.privacy.delta) == (2, 1e-6)
-    said = "levels of cut were found for ε = 0.2, δ = 1e-06 of the whole: Fair, Good, Ideal; other values count as Fair"
+    said = "the levels of cut (Fair, Good, Ideal) were found with ε = 0.2, δ = 1e-06 of the budget"
+    said += "; other values count as Fair"
     assert few.notes[0] == said
     assert said in few.summary()
     listing, count, *fit = few.loss.parts

@@ -390,3 +390,28 @@ def test_weeks_of_people_have_no_share_of_1():
     for seed in range(4):
         made = ut.report(table, person="person", epsilon=1, delta=0, entropy=ut.SeededEntropy(seed))
         assert not [one.label for one in made["weeks"].figures if one.label.startswith("share")]
+
+
+def test_the_sign_beside_numbers_is_their_unit(tmp_path):
+    file = tmp_path / "prices.csv"
+    file.write_text("price,rate\n" + "".join(f'"${1000 + i:,}.50",{i % 100}%\n' for i in range(4000)))
+    session = ut.open(file, entropy=ut.SeededEntropy(1))
+    assert {name: session.schema.column(name).unit for name in ("price", "rate")} == {"price": "$", "rate": "%"}
+    text = str(session.report(epsilon=2))
+    assert "| price ($)" in text
+    assert "| rate (%)" in text
+
+
+def test_a_report_leaves_half_of_the_delta_of_a_ledger(tmp_path):
+    ledger = ut.Ledger(tmp_path / "budget.db", epsilon=4, delta=1e-6)
+    rows = {"ward": ["a", "b"] * 2000, "id": list(range(4000))}
+    session = ut.open(rows, ledger=ledger, entropy=ut.SeededEntropy(1))
+    assert session.report(epsilon=1).budget.delta == 5e-7
+    assert session.remaining.delta >= 5e-7
+    assert ut.open(rows).report(epsilon=1).budget.delta == 1e-6
+
+
+def test_synthetic_rows_leave_out_row_numbers_unless_they_are_named():
+    session = ut.open({"id": list(range(4000)), "ward": ["a", "b"] * 2000}, entropy=ut.SeededEntropy(1))
+    assert list(session.synthetic(epsilon=1, delta=1e-6).value.columns) == ["ward"]
+    assert list(session.synthetic("id", "ward", epsilon=1, delta=1e-6).value.columns) == ["id", "ward"]

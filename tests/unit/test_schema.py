@@ -198,7 +198,7 @@ def test_levels_are_those_of_regressions_and_reports(wards, capsys):
     own = session.regression("cost", ["age", "ward"], levels={"ward": ["Heart", "Fever, tropical"]}, **told)
     assert own.labels[-1] == "ward[Fever, tropical]"
     found = session.regression("cost", ["age", "ward"], **told, delta=1e-6)
-    assert found.notes[0].startswith("levels of ward were found for ε = 0.4")
+    assert found.notes[0].startswith("the levels of ward (")
     page = session.report(epsilon=6, delta=0, target="cost")
     assert list(page.columns[2]["counts"].value) == ["Fever, tropical", "Heart"]
     assert page.sections["regression"].columns == ("cost", "age", "ward[Heart]")
@@ -214,7 +214,7 @@ def test_levels_on_the_command_line(wards, capsys):
     assert main([*fit, "--levels", "ward=Heart", "--levels", 'ward="Fever, tropical"']) == 0
     assert "ward[Fever, tropical]" in capsys.readouterr().out
     assert main([*fit, "--delta", "1e-6"]) == 0
-    assert "levels of ward were found for ε = 0.4" in capsys.readouterr().out
+    assert "were found with ε = 0.4" in capsys.readouterr().out
     assert main(fit) == 2
     assert "--levels ward=A,B" in capsys.readouterr().err
     for wrong, said in ((["--levels", "wrad=a,b"], "Did you mean 'ward'"), (["--levels", "ward"], "NAME=VALUE")):
@@ -518,4 +518,4 @@ def test_a_page_is_called_after_its_file(tmp_path):
     path = tmp_path / "visits.csv"
     path.write_text("age\n" + "".join(f"{20 + i % 60}\n" for i in range(3000)))
     assert ut.report(path, epsilon=1).title == "visits.csv"
-    assert ut.report({"age": np.arange(3000)}, epsilon=1).title == "table"
+    assert ut.report({"age": np.arange(3000)}, epsilon=1).title == "Private report"

@@ -452,3 +452,9 @@ def test_an_error_about_a_column_names_it():
     said = r"^column 'married' must be a column of truth values.*1 for a column of 0 and 1"
     with pytest.raises(ut.InvalidArgument, match=said):
         session.proportion("married", epsilon=1)
+
+
+def test_a_request_names_the_value_it_counts_and_its_formula():
+    assert repr(ut.Request("proportion", "death", equals=1, epsilon=0.2)) == "proportion of death, equals=1, ε = 0.2"
+    fit = ut.Request("linear_regression", formula="y ~ a + b", epsilon=1)
+    assert repr(fit) == "linear_regression of y ~ a + b, ε = 1.0"

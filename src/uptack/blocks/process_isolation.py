@@ -304,8 +304,7 @@ def keep(
         os.setsid()  # Ctrl-C is for the process that waits
         die_with(parent)
         _quiet()
-        os.closerange(3, out)
-        os.closerange(max(out + 1, 3), min(os.sysconf("SC_OPEN_MAX"), 1 << 20))
+        _empty_files(out)
         if limits is not None:
             limits.limit(limits=1)
         signal.signal(signal.SIGTERM, _stop)
@@ -313,6 +312,25 @@ def keep(
             _write(out, _frame(answer))
     finally:
         leave(0)
+
+
+def _empty_files(out: int) -> None:
+    """Every open file but the standard ones and `out` becomes an empty one: nothing that was open is there.
+
+    The numbers stay open, since a library may close files of its own in every process that is forked. Arrow ends the
+    process where it can't, once it has read a CSV file.
+    """
+    try:
+        numbers = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:  # where they are not listed, they are closed
+        os.closerange(3, out)
+        os.closerange(max(out + 1, 3), min(os.sysconf("SC_OPEN_MAX"), 1 << 20))
+        return
+    empty = os.open(os.devnull, os.O_RDWR)
+    for number in numbers:
+        if number > 2 and number not in (out, empty):
+            os.dup2(empty, number, inheritable=False)
+    os.close(empty)
 
 
 def keep_sealed(writing: Any, jobs: Sequence[Sealed], workers: int, timeout: float, parent: int) -> NoReturn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import os
 import shutil
 import sys
@@ -19,7 +18,7 @@ import click
 import numpy as np
 
 from uptack.cli.option_words import in_flags
-from uptack.display.numbers import between, number, plain, words
+from uptack.display.numbers import figure_text, number, plain, words
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text, label, lines, shell_word
@@ -36,6 +35,8 @@ from uptack.wire.text_values import READERS, condition
 
 if TYPE_CHECKING:
     from uptack.ledger import Ledger
+
+USUAL_DELTA = "[default: 1e-6, or half of what the ledger has left]"
 
 HANDLES = Path("/proc/self/fd")
 """Where Linux lets a process reopen a file that it has open, even one without a name."""
@@ -320,7 +321,9 @@ def _value_lines(result: Release[Any]) -> list[str]:
     if isinstance(value, Mapping):
         pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
         shown = [_entry(one, pair, percent) for one, pair in zip(value.values(), pairs, strict=True)]
-        return [f"{label(name)}\t{text}" for name, text in zip(value, shown, strict=True)]
+        bins = getattr(value, "of_edges", False)
+        cells = [f"{number(name[0])} to {number(name[1])}" if bins else label(name) for name in value]
+        return [f"{cell}\t{text}" for cell, text in zip(cells, shown, strict=True)]
     if hasattr(value, "points"):
         return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
     if hasattr(value, "table"):
@@ -336,15 +339,8 @@ def _value_lines(result: Release[Any]) -> list[str]:
 
 
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
-    return _value_text(value) + ("" if ends is None else f"{apart}{percent} interval {_ends_text(*ends)}")
-
-
-def _ends_text(low: Any, high: Any) -> str:
-    """An interval; without the end that it does not have."""
-    endless = [isinstance(end, float) and math.isinf(end) for end in (low, high)]
-    if any(endless):
-        return between((low, high), 0.0)
-    return f"{_value_text(low)} to {_value_text(high)}"
+    text, interval = figure_text(value, *((None, None) if ends is None else ends))
+    return f"{text}{apart}{percent} interval {interval}" if interval else text
 
 
 def _value_text(value: Any) -> str:

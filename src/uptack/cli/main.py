@@ -31,7 +31,7 @@ from uptack.cli.command_support import (
     open_ledger,
     say,
 )
-from uptack.errors import InvalidArgument, UptackError
+from uptack.errors import InvalidArgument, UnknownName, UptackError
 from uptack.labels import json_text, lines
 from uptack.privacy import Adjacency, Privacy
 from uptack.privacy.guarantee import promise, whose
@@ -181,7 +181,9 @@ def _test_power(privacy: Privacy) -> str:
 
 def _report_privacy(path: Path) -> tuple[str, Privacy]:
     """Whose privacy a report protects, and what it spent."""
-    must = "a report saved by `uptack report -o report.json`"
+    if not path.exists():
+        raise UnknownName("file", repr(str(path)))
+    must = "a report saved as JSON (`uptack report ... -o report.json`)"
     try:
         if path.stat().st_size > LARGEST_REPORT:
             raise ValueError

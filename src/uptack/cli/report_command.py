@@ -15,6 +15,7 @@ from uptack.cli.command_support import (
     EXACT,
     NO_REPLY,
     SIGNALS,
+    USUAL_DELTA,
     as_json,
     epsilon,
     open_source,
@@ -28,6 +29,7 @@ from uptack.exact import read
 from uptack.labels import json_text
 from uptack.report import Output, Profile, to_json, to_text
 from uptack.report import plan as report_plan
+from uptack.report.profile import usual_delta
 from uptack.report.section import registered_sections
 from uptack.session import Plan, Request
 from uptack.wire.text_values import span
@@ -47,7 +49,7 @@ Examples:
 )
 @click.argument("path", metavar="TABLE")
 @epsilon
-@click.option("--delta", type=EXACT, default="1e-6", show_default=True, help="0 for pure differential privacy.")
+@click.option("--delta", type=EXACT, help=f"0 for pure differential privacy. {USUAL_DELTA}")
 @click.option(
     "-o",
     "--output",
@@ -105,7 +107,8 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     choices |= {one.option: options.pop(one.option) for one in SECTIONS}
     if only_plan:
         with open_source(path, options) as session:
-            planned = report_plan(session, options["epsilon"], options["delta"], **choices)
+            delta = usual_delta(session) if options["delta"] is None else options["delta"]
+            planned = report_plan(session, options["epsilon"], delta, **choices)
         return _show_plan(planned, json_wanted)
     with ExitStack() as held:
         if len({os.path.realpath(output) for output in outputs}) < len(outputs):  # they would overwrite each other

@@ -74,7 +74,7 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     with open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.whole) if curator else []
-        shown, lines = session.to_dict(), [session.describe().replace(INFERRED, INFERRED.replace("types=", "--type"))]
+        shown, lines = session.to_dict(), [session.describe().replace(f"{INFERRED}\n", "")]
         if curator:
             shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}
             lines += ["", WARNING, *look_lines(seen), *_id_lines(session, ids)]

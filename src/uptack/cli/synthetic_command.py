@@ -12,6 +12,7 @@ from uptack.cli.command_support import (
     ANSWER,
     EXACT,
     NO_REPLY,
+    USUAL_DELTA,
     as_json,
     as_text,
     epsilon,
@@ -23,6 +24,7 @@ from uptack.cli.command_support import (
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
 from uptack.progress import steps
+from uptack.report.profile import usual_delta
 from uptack.synthesis.synthetic_table import WRITERS, to_html
 from uptack.wire.text_values import levels as written_levels
 
@@ -37,7 +39,7 @@ Examples:
 @click.argument("path", metavar="TABLE")
 @click.argument("columns", nargs=-1, metavar="[COLUMN]...")
 @epsilon
-@click.option("--delta", type=EXACT, default="1e-6", show_default=True, help="The chance that the guarantee fails.")
+@click.option("--delta", type=EXACT, help=f"The chance that the guarantee fails. {USUAL_DELTA}")
 @click.option("-o", "--output", required=True, help="A .parquet file, which keeps types, or a .csv file.")
 @click.option("--page", help="An .html page that compares the synthetic rows with the private tables.")
 @click.option("--rows", type=click.IntRange(1), help="How many rows to draw. [default: as many as in the data]")
@@ -54,7 +56,7 @@ def synthetic(
     target = _writable(output, tuple(WRITERS))
     about = None if page is None else _writable(page, (".html",))
     with open_source(path, options) as session:
-        given = {name: value for name, value in options.items() if value is not None}
+        given = {"delta": usual_delta(session)} | {name: value for name, value in options.items() if value is not None}
         given |= {"levels": written_levels(session, levels, "--levels")} if levels else {}
         with steps("synthetic rows", 1):
             made = session.synthetic(*columns, **given)

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
@@ -300,6 +301,9 @@ def time_edges(form: Form | None, edges: Any, every: str | None, clamp: bool) ->
 def check_calendar(x: Any, kind: Kind, edges: object, keys: object, every: object) -> None:
     """Check units of the calendar against keys and the kind of the column; a table's times need them, or edges."""
     if every is not None:
+        if isinstance(every, Real):
+            fix = "It divides times. For numbers pass edges, such as edges=[0, 10, 20, 30]."
+            raise InvalidArgument("every", "a unit of the calendar, such as 'month'", checks.describe(every), fix)
         checks.choice("every", every, CALENDAR)
         checks.left_out("keys", keys, "if every= is given", "The calendar units are the cells.")
         if kind == "duration":

@@ -139,33 +139,42 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def value_text(value: Any, low: Any = None, high: Any = None) -> str:
-    """A released value as a cell of a table: a number with the digits that its interval supports, else a label.
+def figure_text(value: Any, low: Any = None, high: Any = None) -> tuple[str, str]:
+    """A released value and its interval as cells of a table, with the same digits: those that the interval supports.
 
-    >>> value_text(15.5512345, 15.2, 15.9), value_text(15.5512345, 15.551, 15.552), value_text(None), value_text("a\\n")
-    ('15.55', '15.55123', '⊥', "'a\\\\n'")
+    Whole numbers stay as they are. The second text is "" where there is no interval.
+
+    >>> figure_text(15.5512345, 15.2, 15.9), figure_text(501.0, 395.0, 609.0), figure_text(None)
+    (('15.55', '15.20 to 15.90'), ('501', '395 to 609'), ('⊥', ''))
+    >>> figure_text(datetime(2024, 2, 29, 9, 1, 7, 5))
+    ('2024-02-29 09:01:07', '')
+    >>> figure_text(*[datetime(2024, month, 1, 9) for month in (2, 1, 3)])
+    ('2024-02-01', '2024-01-01 to 2024-03-02')
+    >>> figure_text("a\\n"), figure_text(timedelta(hours=30), timedelta(hours=20), timedelta(days=2, minutes=30))
+    (("'a\\\\n'", ''), ('1 d 6 h', '20 h to 2 d 1 h'))
     """
-    value = plain(value)
+    value, low, high = plain(value), plain(low), plain(high)
     if value is None:
-        return "⊥"
-    return number(value, _width(low, high)) if is_number(value) else label(value)
-
-
-def interval_text(low: Any, high: Any) -> str:
-    """An interval as a cell of a table; "" where there is none."""
-    low, high = plain(low), plain(high)
+        return "⊥", ""
+    if not is_number(value) and not isinstance(value, date | timedelta):
+        return label(value), "" if low is None or high is None else f"{label(low)} to {label(high)}"
     if low is None or high is None:
-        return ""
-    if is_number(low) and is_number(high):
-        return between((low, high), _width(low, high))
-    return f"{label(low)} to {label(high)}"
+        return number(value), ""
+    whole = all(not is_number(one) or float(one).is_integer() for one in (value, low, high))
+    if is_number(value) and not whole:
+        return estimate(value, (low, high), _width(low, high))
+    return number(value, _width(low, high)), between((low, high), _width(low, high))
 
 
 def _width(low: Any, high: Any) -> float:
-    """Ten times the width of an interval of numbers, so that there are digits for a tenth of it; else 0, for no more
-    digits than a number has by itself.
+    """Ten times the width of an interval, so that there are digits for a tenth of it; else 0, for no more digits than
+    a value has by itself. That of times is in ticks.
     """
-    wide = float(plain(high)) - float(plain(low)) if is_number(plain(low)) and is_number(plain(high)) else 0.0
+    wide = 0.0
+    if is_number(low) and is_number(high):
+        wide = float(high) - float(low)
+    elif isinstance(low, datetime) and isinstance(high, datetime):
+        wide = (high - low) / TICK
     return 10 * wide if math.isfinite(10 * wide) else 0.0
 
 

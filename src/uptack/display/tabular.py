@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from uptack.display.numbers import interval_text, is_number, json_value, plain, value_text
+from uptack.display.numbers import figure_text, is_number, json_value, plain
 from uptack.errors import UptackError
 from uptack.labels import escape_formulas, label, printable
 
@@ -221,8 +221,9 @@ class FigureTable:
         lines = []
         for one in records:
             ends = plain(one.get("low")), plain(one.get("high"))
-            cells = [*(_cell(one[name]) if name in one else "" for name in names), value_text(one.get("value"), *ends)]
-            cells += [interval_text(*ends)] if with_ends else []
+            value, interval = figure_text(one.get("value"), *ends)
+            cells = [*(_cell(one[name]) if name in one else "" for name in names), value]
+            cells += [interval] if with_ends else []
             lines.append((*cells, *([str(one.get("note") or "")] if with_notes else [])))
         heads += [f"{percent} interval"] if with_ends else []
         right = frozenset(numeric | (set(range(len(names), len(heads))) if _numbers(records, "value") else set()))

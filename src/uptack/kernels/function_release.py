@@ -356,7 +356,8 @@ class FunctionRelease:
         count = checks.integer("size", size, least=2)
         if low is None or high is None:
             if self.window is None:
-                raise InvalidArgument("low", "given, and high", "None", "They must be public.")
+                fix = "They are the public ends of the axis, such as low=0, high=100."
+                raise InvalidArgument("low", "given with high", "None", fix)
             return self.curve(grid(self.window, count))
         ends = [np.broadcast_to(checks.numbers(n, v), self.kernel.dimension) for n, v in (("low", low), ("high", high))]
         if not (ends[0] < ends[1]).all():

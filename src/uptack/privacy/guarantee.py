@@ -291,8 +291,8 @@ class Privacy:
         return textwrap.fill(text, 100)
 
     def __str__(self) -> str:
-        delta = "" if self.pure else f", δ = {self.delta}"
-        return f"ε = {self.epsilon}{delta} ({self.adjacency})"
+        delta = "" if self.pure else f", δ = {in_digits(self.delta)}"
+        return f"ε = {in_digits(self.epsilon)}{delta} ({self.adjacency})"
 
     def __repr__(self) -> str:
         delta = "" if self.pure else f", delta={self.delta}"
@@ -424,7 +424,7 @@ def promise(privacy: Privacy) -> str:
     """
     if privacy.epsilon == 0 and not privacy.delta:
         return "Nothing was released from the data, so nothing was spent (ε = 0)."
-    relation, times = privacy.adjacency, short(factor(privacy.epsilon))
+    relation, times = privacy.adjacency, short(factor(rounded(privacy.epsilon, 3)))
     whom = "all rows of one person" if relation.person else "one row" if one_row(relation) else "one person's rows"
     change = "Changing" if relation.size_is_public else "Adding or removing"
     delta = f", δ = {short(privacy.delta)}" if privacy.delta else ""
@@ -453,6 +453,16 @@ def factor(epsilon: float) -> float:
     return math.exp(epsilon) if epsilon < 709 else math.inf
 
 
+def in_digits(value: float) -> str:
+    """A privacy parameter as it was asked for, without the error of floats in a composition that just stays below it.
+
+    >>> in_digits(0.1), in_digits(1e-6), in_digits(0.9999999999998077), in_digits(1.999653391193424)
+    ('0.1', '1e-06', '1.0', '1.999653391193424')
+    """
+    near = rounded(value, 6)
+    return str(near if value <= near <= value * (1 + 1e-9) else value)
+
+
 def short(value: float, *, down: bool = False) -> str:
     """A privacy parameter, rounded up in its third digit; `down` is for what is left of a budget.
 
@@ -461,11 +471,22 @@ def short(value: float, *, down: bool = False) -> str:
     """
     if value == 0 or math.isinf(value):
         return "0" if value == 0 else "∞"
-    unit = 10.0 ** (math.floor(math.log10(float(value))) - 2)
-    steps = float(value) / unit
-    text = f"{(math.floor(steps * (1 + 1e-12)) if down else math.ceil(steps * (1 - 1e-12))) * unit:.3g}"
+    text = f"{rounded(value, 3, down=down):.3g}"
     return (
         f"{float(text):,.0f}"
         if 1000 <= value < 1e6
         else text.replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
     )
+
+
+def rounded(value: float, digits: int, *, down: bool = False) -> float:
+    """A number rounded up, or down, to so many digits. What is off by an error of floats only keeps its digits.
+
+    >>> rounded(0.285714, 3), rounded(1.4009, 3, down=True), rounded(0.1, 6), rounded(0.0, 3)
+    (0.286, 1.4, 0.1, 0.0)
+    """
+    if value == 0 or not math.isfinite(value):
+        return value
+    unit = 10.0 ** (math.floor(math.log10(float(value))) - digits + 1)
+    steps = float(value) / unit
+    return float(f"{(math.floor(steps * (1 + 1e-12)) if down else math.ceil(steps * (1 - 1e-12))) * unit:.{digits}g}")

@@ -77,6 +77,8 @@ SECTIONS = {
     "ranks": "Comparisons and correlations",
     "multivariate": "Regression and other models",
     "regression": "Regression and other models",
+    "papers": "Regression and other models",
+    "blocks": "Regression and other models",
     "kernels": "Regression and other models",
     "densities": "Densities",
 }
@@ -175,6 +177,8 @@ class Declaration:
         if self.reads is not None and is_table and names and all(isinstance(name, str) for name in names):
             call = f"{self.name}({', '.join(map(repr, names))}, ...)"
             fix = f"Columns are named in a session: uptack.open(data).{call}."
+        elif "epsilon" in self.allowed and "epsilon" not in given:
+            fix = "Pass options by name, such as epsilon=1."
         checks.positional(self.name, self.positional, arguments, given, more=more, fix=fix)
 
     def check_required(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from uptack import checks
-from uptack.display.plots import PLAIN, PRIVATE, caption, dots
+from uptack.display.plots import PLAIN, PRIVATE, dots
 from uptack.display.tabular import STAMP, FigureTable, align_lines
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational, read
@@ -308,16 +308,17 @@ def plot_coefficients(
     beside: Any = getattr(release.noise, "remarks", list)() or [""] * values.size
     lost = np.array([bool(remark) for remark in beside])
     labels = [f"{label(name)}  ({remark})" if remark else name for name, remark in zip(labels, beside, strict=True)]
-    said = f"coefficient ({release.privacy})"
+    percent = f"{100 * float(read(confidence)):g}%"
+    said = f"coefficient, {percent} interval" if np.isfinite(low).any() else "coefficient"
     if how == "errors":
         with np.errstate(all="ignore"):
             half = (high - low) / 2
             values, low, high = values / half, low / half, high / half
         values[lost] = np.nan  # which are nowhere on this scale
-        said = f"distance from zero, in half-widths of the interval ({release.privacy})"
+        said = f"coefficient in half-widths of its {percent} interval"
     ax = dots(labels, values.tolist(), (low.tolist(), high.tolist()), ax, **style)
     hollow = {"linestyle": "", "marker": "o", "color": PRIVATE, "markerfacecolor": "white"}
     ax.plot(values[lost], np.flatnonzero(lost), **{**hollow, **style, "markerfacecolor": "white"})
     ax.axvline(0, color=PLAIN, linewidth=1, zorder=0)
-    ax.set_xlabel(caption(said))
+    ax.set_xlabel(said)
     return ax

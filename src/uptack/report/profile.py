@@ -40,7 +40,15 @@ from uptack.table.names import column_name
 T = TypeVar("T")
 
 DELTA = Fraction(1, 10**6)
-"""The default δ of a report, in Python and on the command line."""
+"""What a report takes for δ unless it is told: at most this."""
+
+
+def usual_delta(session: Session) -> Fraction:
+    """The δ of a report that states none: `DELTA`, or half of what the ledger has left if that is less, so that later
+    releases can find groups and categories, too.
+    """
+    left = session.remaining
+    return DELTA if left is None else min(DELTA, left.exact_delta / 2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +139,7 @@ def report(
     data: Any,
     *,
     epsilon: Rational,
-    delta: Rational = DELTA,
+    delta: Rational | None = None,
     title: str | None = None,
     author: str | None = None,
     source: str | None = None,
@@ -162,6 +170,8 @@ def report(
     - `plausible`: guesses of where values lie, such as `{"age": (0, 120)}`. They need not be right.
     - `progress`: whether a line shows how far it is; None shows it where standard error is a terminal.
 
+    Without `delta` it is 1e-6, or half of the δ that the ledger has left if that is less.
+
     The result has `to_html()`, `save("page.html")`, `to_markdown()`, `to_pandas()`, `to_polars()`, `to_dict()`, and is
     a page in a notebook.
 
@@ -179,6 +189,7 @@ def report(
     if title is None and session.schema.title is None and isinstance(data, str | Path):
         title = Path(data).name
     masthead: dict[str, Any] = {"title": title, "author": author, "source": source, "date": date}
+    delta = usual_delta(session) if delta is None else delta
     return profile(session, epsilon, delta, progress=progress, **masthead, **choices)
 
 
@@ -235,7 +246,7 @@ def profile(
     record, do not depend on rows.
     """
     schema, today = session.schema, datetime.now().date().isoformat()
-    masthead = {"title": (title, schema.title, "table"), "author": (author, schema.author, ""),
+    masthead = {"title": (title, schema.title, "Private report"), "author": (author, schema.author, ""),
                 "source": (source, schema.source, ""), "date": (date, None, today)}  # fmt: skip
     texts = {name: next(text for text in choice if text is not None) for name, choice in masthead.items()}
     for name, text in texts.items():

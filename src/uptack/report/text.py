@@ -79,10 +79,11 @@ def masthead(profile: Profile, name_text: NameText = str) -> list[str]:
 
 def _overview(columns: list[ColumnProfile], style: TextStyle) -> list[str]:
     """Columns that have figures in one table: a line each, and no column of it that is empty."""
-    rows = {column.part.name: cells for column in columns if (cells := column.part.card.overview(column))}
-    heads = list(dict.fromkeys(head for cells in rows.values() for head in cells))
-    heads = [head for head in heads if any(cells.get(head) for cells in rows.values())]
-    table = [[style.name(name), *(cells.get(head, "") for head in heads)] for name, cells in rows.items()]
+    rows = [(column.part, cells) for column in columns if (cells := column.part.card.overview(column))]
+    heads = list(dict.fromkeys(head for _, cells in rows for head in cells))
+    heads = [head for head in heads if any(cells.get(head) for _, cells in rows)]
+    named = [style.name(part.name) + (f" ({style.prose(part.measure)})" if part.measure else "") for part, _ in rows]
+    table = [[name, *(cells.get(head, "") for head in heads)] for name, (_, cells) in zip(named, rows, strict=True)]
     return [*markdown_table(["column", *heads], table), ""] if table else []
 
 

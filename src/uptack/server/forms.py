@@ -15,6 +15,7 @@ from uptack import checks
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option
 from uptack.registry.declaration import CLAUSE
+from uptack.registry.options import PEOPLE
 from uptack.server.service import REPORT, report_options
 from uptack.session import Session
 from uptack.table.conditions import MOST_CONDITIONS
@@ -194,12 +195,13 @@ class FormQuestion:
                 FormField("column", "response", "select", help_, choices, chosen[0] if chosen else "", required=needs),
                 FormField("column", "predictors", "columns", rest, fitting(reads.kinds), chosen=chosen[1:]),
             ]
-        help_ = "If none is chosen: all of them." if self.name == SYNTHETIC else ""
+        help_ = "If none is chosen: all but ids and row numbers." if self.name == SYNTHETIC else ""
         return [FormField("column", "columns", "columns", help_, fitting(reads.kinds), chosen=chosen)]
 
     def fields(self, session: Session, typed: Typed, *, more: bool) -> list[FormField]:
         """The fields of options: those that are shown at once, or the others (`more`)."""
-        own = [one for one in self.options if one.name != "epsilon" and (one.name in MAIN or one.required) != more]
+        useless = ("epsilon",) if session.source.unit.ids else ("epsilon", *PEOPLE, "groups_per_person")
+        own = [one for one in self.options if one.name not in useless and (one.name in MAIN or one.required) != more]
         own.sort(key=lambda one: MAIN.index(one.name) if one.name in MAIN else -1)
         return [self._field(one, session, typed) for one in own]
 
@@ -238,6 +240,16 @@ class FormQuestion:
             return {"where": plain(conditions), "options": plain(options)}
         columns = [name for name in typed.get("column", ()) if name]
         return write_request(typed_request(session, self.declaration, columns, options), conditions)
+
+
+def in_words(line: str) -> str:
+    """The line of a request, with the name that the pages give its function.
+
+    >>> in_words("linear_regression of cost ~ age, ε = 1.0"), in_words("our_own of cost, ε = 1.0")
+    ('linear regression of cost ~ age, ε = 1.0', 'our_own of cost, ε = 1.0')
+    """
+    name, of, rest = line.partition(" of ")
+    return f"{WORDS[name][0]}{of}{rest}" if of and name in WORDS else line
 
 
 def questions(statistics: Mapping[str, Declaration]) -> dict[str, FormQuestion]:

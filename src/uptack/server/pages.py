@@ -38,7 +38,7 @@ from uptack.report.text import sentence
 from uptack.server.access import COOKIE, FORM_TOKEN, Access, Visit, read_form
 from uptack.server.answer_views import MOST_LINES, as_csv, error_picture, in_python, view
 from uptack.server.api import Asking, FreeWork, Reading, as_error, issue_token
-from uptack.server.forms import START, SYNTHETIC, FormQuestion, Typed, questions
+from uptack.server.forms import START, SYNTHETIC, FormQuestion, Typed, in_words, questions
 from uptack.server.release_store import Record
 from uptack.server.service import REPORT, Caller, Refused, Service, half_width
 from uptack.wire.stored_report import StoredReport
@@ -92,6 +92,7 @@ def templates() -> jinja2.Environment:
         "name": label,
         "capital": lambda text: text if text == "δ" else text[:1].upper() + text[1:],
         "sentence": sentence,
+        "words": in_words,
     }
     made.globals |= {"version": uptack.__version__, "field_name": FORM_TOKEN, "states": STATES, "most": MOST_LINES}
     return made

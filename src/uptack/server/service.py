@@ -38,7 +38,7 @@ from uptack.privacy.loss import rational_text
 from uptack.registry import Declaration, Option, declared, in_tables
 from uptack.registry.options import KNOWN
 from uptack.release import NoReply, Release
-from uptack.report.profile import DELTA, Profile, profile
+from uptack.report.profile import Profile, profile, usual_delta
 from uptack.report.profile import plan as plan_report
 from uptack.report.section import registered_sections
 from uptack.server.config import DatasetConfig, ServerConfig
@@ -494,7 +494,7 @@ class Service:
     def _report_options(self, session: Session, body: object) -> tuple[Session, dict[str, Any], str | None]:
         """The session on the rows that a report is about, its options, and its title."""
         parts = read_object("the request", body, ("where", "options"))
-        options = {"delta": DELTA, **read_options(REPORT, report_options(), parts.get("options", {}))}
+        options = {"delta": usual_delta(session), **read_options(REPORT, report_options(), parts.get("options", {}))}
         if "epsilon" not in options:
             raise InvalidArgument("epsilon", "given, such as 1", "nothing")
         columns = options.get("columns")

@@ -25,7 +25,7 @@ from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.registry.declaration import SILENCE
 from uptack.session.session import Session
 from uptack.statistics.column_options import missing_value
-from uptack.table.csv import rules
+from uptack.table.csv import cells, rules
 from uptack.table.csv.rules import GUESS, Types
 from uptack.table.engine import connection
 from uptack.table.engine.files import FileOptions, is_text, schema_of, text_layout
@@ -131,12 +131,29 @@ def recall_kinds(data: Any, options: FileOptions, ledger: Ledger | None) -> File
     return replace(options, types={n: stored.get(n, "text") if k == GUESS else k for n, k in kinds.items()})
 
 
-def inferred_kinds(rows: Table, types: object) -> dict[str, str]:
-    """The kinds of those columns of a CSV file that were inferred from its rows."""
-    if not isinstance(rows, EngineTable) or not (types == GUESS or isinstance(types, Mapping)):
+def csv_kinds(rows: Table) -> Mapping[str, str]:
+    """The kinds of the columns of a CSV file, as they are written; none for other tables."""
+    return state(connection.backend(rows.outer)).csv_kinds if isinstance(rows, EngineTable) else {}
+
+
+def inferred_kinds(kinds: Mapping[str, str], types: object) -> dict[str, str]:
+    """Those kinds of columns of a CSV file that were inferred from its rows."""
+    if not (types == GUESS or isinstance(types, Mapping)):
         return {}
-    kinds = state(connection.backend(rows.outer)).csv_kinds
     return {n: k for n, k in kinds.items() if not isinstance(types, Mapping) or types.get(n) == GUESS}
+
+
+def with_units(schema: Schema, kinds: Mapping[str, str]) -> Schema:
+    """The schema with the sign beside the numbers of a column, such as €, as its unit, where it states none."""
+    signs = {
+        name: cells.number_format(kind)[0] for name, kind in kinds.items() if kind.startswith(("number:", "integer:"))
+    }
+    units = {
+        name: replace(schema.column(name), unit=schema.column(name).unit or sign)
+        for name, sign in signs.items()
+        if sign
+    }
+    return replace(schema, columns={**schema.columns, **units}) if units else schema
 
 
 def _short(name: str) -> str | list[str]:
@@ -234,5 +251,6 @@ def open(
     noun = (schema.noun or "row") if noun is None else noun
     if not isinstance(noun, str) or not 0 < len(noun) <= LONGEST_NOUN or not noun.isprintable():
         raise InvalidArgument("noun", f"a word of at most {LONGEST_NOUN} characters", checks.describe(noun))
-    inferred = inferred_kinds(rows, options.types)
+    kinds = csv_kinds(rows)
+    inferred, schema = inferred_kinds(kinds, options.types), with_units(schema, kinds)
     return Session(rows, book, analyst, relation, missing, entropy_source(entropy), noun, schema, inferred)

@@ -168,10 +168,11 @@ class Request:
 
     def __repr__(self) -> str:
         shown = (str, int, float, Fraction, list, tuple)
-        others = {k: v for k, v in self.options if k not in ("epsilon", "delta") and isinstance(v, shown) and v != 1}
-        extra = "".join(f", {k}={_in_floats(v)!r}" for k, v in others.items())
+        others = {k: v for k, v in self.options if k not in ("epsilon", "delta", "formula") and isinstance(v, shown)}
+        extra = "".join(f", {k}={_in_floats(v)!r}" for k, v in others.items() if (k, v) != ("rows_per_person", 1))
         delta = f", δ = {_brief(self.cost.delta)}" if self.cost.exact_delta else ""
-        columns = ", ".join(map(label, self.columns)) or "rows"
+        formula = self.given.get("formula")
+        columns = label(formula) if isinstance(formula, str) else ", ".join(map(label, self.columns)) or "rows"
         return f"{self.statistic} of {columns}{extra}, ε = {_brief(self.cost.epsilon)}{delta}"
 
 

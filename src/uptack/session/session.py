@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from uptack.ledger import Ledger
 
 
-NAME_OPTIONS = "Name options."
+NAME_OPTIONS = "Pass options by name, such as epsilon=1."
 LONGEST_LINE = 300
 """Characters of a line in the ledger."""
 DROPS = "Rows that do not meet the conditions count as missing values, so missing values are dropped."
@@ -333,7 +333,7 @@ class Session:
         names = tuple(itertools.takewhile(lambda column: isinstance(column, str), given))
         values = given[len(names) :]
         if values and not own:
-            raise InvalidArgument("columns", "names of columns", checks.describe(values[0]))
+            raise InvalidArgument("columns", "names of columns", checks.describe(values[0]), NAME_OPTIONS)
         placed = checks.positional(f"{name}, after the names of columns,", own, values, options, fix=NAME_OPTIONS)
         return Request(name, *self.usual_columns(reads, names, options), **placed, **options)
 
@@ -341,11 +341,14 @@ class Session:
         return [*super().__dir__(), *_names(in_tables)]
 
     def usual_columns(self, reads: Any, names: tuple[str, ...], options: Mapping[str, Any]) -> tuple[str, ...]:
-        """The columns of a request, with those that it leaves out: all other numeric ones as predictors, or all."""
+        """The columns of a request, with those that it leaves out: all other numeric ones as predictors, or all
+        but ids and row numbers.
+        """
         if reads.shape == "design" and len(names) == 1 and options.get("formula") is None:
             return (*names, *(name for name in self.numeric if name != names[0]))
         if reads.shape == "columns" and reads.most is None and not names:
-            return tuple(self.source.kinds) if "text" in reads.kinds else self.numeric
+            every = tuple(name for name in self.source.kinds if name not in self.row_numbers)
+            return every if "text" in reads.kinds else self.numeric
         return names
 
     @property

@@ -265,14 +265,15 @@ class Ecdf(TabularValue):
         Further arguments go to matplotlib's `plot`.
         """
         band, ax = self.band(confidence), axes(ax, figsize=(6, 3.2))
-        label = f"{100 * band.confidence:.3g}%: the population's"
+        label = f"{100 * band.confidence:.3g}% band for the population"
         x = np.repeat(self.knots, 2)
         low, high = np.append(0.0, np.repeat(band.lower, 2))[:-1], np.append(np.repeat(band.upper, 2), 1.0)[1:]
         ax.fill_between(x, low, high, color=PRIVATE, alpha=0.15, linewidth=0, label=label)
-        look = {"color": PRIVATE, "linewidth": 1.5, "label": "private"}
+        look = {"color": PRIVATE, "linewidth": 1.5, "label": "estimate"}
         look |= {} if self.step is None else {"drawstyle": "steps-post"}
         ax.plot(self.knots, self.shares, **look | style)
         ax.set_ylim(0, 1)
+        ax.set_ylabel("share of rows")
         ax.legend(frameon=False)
         return ax
 

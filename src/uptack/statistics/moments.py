@@ -596,7 +596,7 @@ def clipping_note(*moments: Moments, unit: str = "rows", names: Sequence[str] = 
     ends = " and ".join(
         f"{number(round(one.clipped / 2))} {unit}{which}" for one, which in zip(moments, of, strict=True)
     )
-    unseen = number(float(f"{max(one.unseen for one in moments):.2g}"))
+    unseen = number(float(f"{math.ceil(max(one.unseen for one in moments)):.2g}"))
     clipped = f"Values outside a privately chosen range were clipped to it (about {ends} at each end)."
     each = " in each group" if names else ""
     gross = f"Up to about {unseen} gross errors{each} could go unnoticed, and the interval does not allow for them."

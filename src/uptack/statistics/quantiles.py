@@ -574,7 +574,7 @@ def _with_interval(data: Column, n: int, p: Fraction, confidence: Fraction, ques
     ends = ends_around(data, n, p, confidence, middle.value, ends_part)
     if ends.value is None:
         return replace(middle, value=None, advice=ends.advice)
-    note = f"Two thirds of ε were spent on the {float(100 * confidence):g}% interval for the population's quantile."
+    note = f"Two thirds of ε were spent on the {float(100 * confidence):g}% interval for the population."
     return replace(middle, noise=PopulationInterval(confidence, *ends.value), notes=(note,))
 
 

@@ -230,24 +230,32 @@ class SyntheticTable:
 
         Counts and distances are of released numbers, so that all of it may be published.
         """
-        linked = {name for pair in self.pairs for name in pair.names}
-        alone = [one.name for one in self.margins if one.name not in linked and one.status == "measured"]
-        nothing = [one.name for one in self.margins if one.status != "measured"]
-        lines = [f"{self.rows:,} synthetic rows, for about {self.size:,.0f} rows, or people, of the data."]
-        if nothing:
-            lines.append(f"No value was frequent enough: {', '.join(map(label, nothing))}.")
-        if len(self.columns) > 1 and alone:
-            lines.append(f"Drawn without regard to other columns: {', '.join(map(label, alone))}.")
-        best = sorted({one.names: one for one in self.pairs}.values(), key=lambda one: one.distance)
+        lines, best = (
+            self.facts(),
+            sorted({one.names: one for one in self.pairs}.values(), key=lambda one: one.distance),
+        )
         if best:
             lines.append("Pairs that were measured, with a 95% bound on the total variation distance of their tables:")
             lines += [f"  {label(a)} × {label(b)}: {one.distance:.3f}" for one in best[:SHOWN] for a, b in [one.names]]
             lines += [f"  and {len(best) - SHOWN} more"] if len(best) > SHOWN else []
         return "\n".join([*map(printable, lines), *WARNINGS])
 
+    def facts(self) -> list[str]:
+        """How many rows there are, and which columns are not as in the data."""
+        linked = {name for pair in self.pairs for name in pair.names}
+        alone = [one.name for one in self.margins if one.name not in linked and one.status == "measured"]
+        nothing = [one.name for one in self.margins if one.status != "measured"]
+        lines = [f"{self.rows:,} synthetic rows. The data have about {self.size:,.0f} rows (or people)."]
+        if nothing:
+            lines.append(f"No value was frequent enough: {', '.join(map(label, nothing))}.")
+        if len(self.columns) > 1 and alone:
+            lines.append(f"Drawn without regard to other columns: {', '.join(map(label, alone))}.")
+        return lines
+
 
 WARNINGS = (
-    'Only these tables are kept; other relations between columns may be lost. Rare categories became "(other)".',
+    "Only tables that were measured are kept; other relations between columns may be lost.",
+    'Rare categories became "(other)".',
     "Standard errors from synthetic rows are too small, and more rows add no information.",
 )
 
@@ -276,20 +284,24 @@ WRITERS = {".parquet": SyntheticTable.to_parquet, ".csv": SyntheticTable.to_csv}
 
 
 BARS = 40
-"""Cells of a column that are drawn: those with most rows."""
+"""Cells of a column that are drawn: those with most synthetic rows."""
+NAMED = 6
+"""So many cells have their names below; of more of them only the first and the last have."""
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#222}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%}
 td,th{padding:.2rem .6rem;text-align:left;border-bottom:1px solid #ddd}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-td{overflow-wrap:anywhere}svg{width:100%;height:7rem;display:block}pre{white-space:pre-wrap;overflow-wrap:anywhere}
-.ends{display:flex;justify-content:space-between;gap:1rem;color:#555;font-size:.85rem}
+td{overflow-wrap:anywhere}svg{width:100%;height:7rem;display:block}
+.ends,.each{color:#555;font-size:.85rem}.ends{display:flex;justify-content:space-between;gap:1rem}
+.each{display:grid;grid-auto-flow:column;grid-auto-columns:1fr;text-align:center}
+.each span{overflow-wrap:anywhere}
 .private{fill:#9bb8d3;color:#9bb8d3}.rows{fill:#c4633a;color:#c4633a}h3{margin-bottom:0;overflow-wrap:anywhere}
 h3+p{margin-top:0;color:#555}"""
 LEGEND = (
     "<p><span class=private>■</span> private count <span class=rows>■</span> count of the synthetic rows. "
     f"Each pair of bars is a cell: a value, an interval, other or missing values. At most {BARS} cells are shown, "
-    "those with most rows. The bound is one on the total variation distance of the synthetic column from that of the "
-    "data; it holds with 95% confidence.</p>"
+    "those with most synthetic rows. The bound is on the total variation distance between the synthetic column and "
+    "that of the data; it holds with 95% confidence.</p>"
 )
 
 
@@ -298,11 +310,12 @@ def to_html(made: Release[SyntheticTable]) -> str:
     table = made.value
     promised = promise(made.privacy) if isinstance(made.privacy, Privacy) else ""
     stamp = "" if made.private else "<p><strong>NOT PRIVATE: seeded randomness.</strong></p>"
+    facts = "".join(f"<p>{html.escape(printable(line))}</p>" for line in (*table.facts(), *WARNINGS))
     return (
         "<!doctype html><html lang=en><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width,initial-scale=1">'
-        f"<title>Synthetic report</title><style>{STYLE}</style><h1>Synthetic report</h1>{stamp}"
-        f"<p>{html.escape(promised)}</p><pre>{html.escape(table.summary())}</pre>"
+        f"<title>Synthetic rows</title><style>{STYLE}</style><h1>Synthetic rows and the private tables</h1>{stamp}"
+        f"<p>{html.escape(promised)}</p>{facts}"
         f"<h2>Columns</h2>{LEGEND}{''.join(map(_column, table.margins))}{_pairs(table)}</html>\n"
     )
 
@@ -338,7 +351,7 @@ def _column(one: ColumnFit) -> str:
     """The name of a column, its error, and bars of its cells."""
     said = "nothing is known of its values (⊥)" if one.status != "measured" else f"95% bound {one.distance:.3f}"
     top = max([*one.private, *one.synthetic, 1.0])
-    chosen = sorted(sorted(range(one.cells), key=lambda i: -max(one.synthetic[i], one.private[i]))[:BARS])
+    chosen = sorted(sorted(range(one.cells), key=lambda i: (-one.synthetic[i], -one.private[i]))[:BARS])
     width, bars = 100 / max(len(chosen), 1), []
     for place, i in enumerate(chosen):
         told = f"{_cell(one, i)}: {one.private[i]:,.0f} private, {one.synthetic[i]:,.0f} synthetic"
@@ -350,5 +363,7 @@ def _column(one: ColumnFit) -> str:
                 f"<title>{told}</title></rect>"
             )
     picture = f'<svg viewBox="0 0 100 30" preserveAspectRatio="none" role=img>{"".join(bars)}</svg>'
-    ends = "".join(f"<span>{_cell(one, i)}</span>" for i in (chosen[0], chosen[-1])) if chosen else ""
-    return f"<h3>{_text(one.name)}</h3><p>{one.cells} cells, {said}</p>{picture}<div class=ends>{ends}</div>"
+    each = len(chosen) <= NAMED
+    ends = "".join(f"<span>{_cell(one, i)}</span>" for i in (chosen if each else (chosen[0], chosen[-1])))
+    below = f"<div class={'each' if each else 'ends'}>{ends}</div>"
+    return f"<h3>{_text(one.name)}</h3><p>{one.cells} cells, {said}</p>{picture}{below}"

@@ -19,6 +19,10 @@ ROW_NUMBERS = (
 called column_1 in a CSV file, and __index_level_0__ in a Parquet file."""
 
 
+MOST_NAMED = 8
+"""Columns that a message names."""
+
+
 def column_name(
     name: object, columns: Mapping[str, Kind], kinds: Iterable[Kind] | None = None, what: str = "column"
 ) -> str:
@@ -30,14 +34,15 @@ def column_name(
         raise UnknownName(what, checks.describe(name), fix if columns else "")
     if kinds is not None and columns[name] not in kinds:
         others = [repr(c) for c, kind in columns.items() if kind in kinds]
-        fix = f"Columns of that type: {', '.join(others)}." if others else "The table has no such column."
+        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
+        fix = f"Such columns: {', '.join(others[:MOST_NAMED])}{more}." if others else "The table has no such column."
         if columns[name] == "text" and set(kinds) & {"integer", "number"}:
             fix += f" If {name!r} holds numbers or dates, declare that with types= (--type), or in the file's schema."
         if columns[name] == "time":
             fix += " To use a time as a number, add a column with the days since a public date."
         *first, last = (kind for kind in kinds if kind != "any")
-        must = f"a column of type {', '.join(first)}{' or ' if first else ''}{last}"
-        raise InvalidArgument(what, must, f"{name!r} of type {columns[name]}", fix)
+        must = f"of type {', '.join(first)}{' or ' if first else ''}{last}"
+        raise InvalidArgument(f"{what} {name!r}", must, columns[name], fix)
     return name
 
 

@@ -91,7 +91,7 @@ def without_engine_errors(read: Callable[[], T], instead: UptackError | None = N
         try:
             raise error
         finally:
-            del error  # which holds this frame, and with it connections
+            del error  # else the frame and the error would keep each other, and a file open
 
     return interrupts.watched(reading)
 

@@ -144,7 +144,7 @@ def find_levels(column: str, counts: Counts, kind: Kind, account: Account) -> tu
 
 
 def _note(column: str, levels: CategoryLevels, account: Account) -> str:
-    price = f"ε = {float(account.epsilon):.3g}, δ = {float(account.delta):.3g} of the whole"
+    price = f"ε = {float(account.epsilon):.3g}, δ = {float(account.delta):.3g} of the budget"
     which = ", ".join(label(one) for one in levels.labels) or "none"
     rest = "" if levels.others == "own" or not levels.values else f"; other values count as {label(levels.values[0])}"
-    return f"levels of {label(column)} were found for {price}: {which}{rest}"
+    return f"the levels of {label(column)} ({which}) were found with {price}{rest}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from uptack import checks
-from uptack.errors import InvalidArgument, UnknownOption, UptackError
+from uptack.errors import InvalidArgument, UnknownName, UnknownOption, UptackError
 from uptack.labels import label, shell_word
 from uptack.table import schema as schemas
 from uptack.table.csv import cells, recoding, rules
@@ -250,7 +250,7 @@ def _missing(name: str) -> InvalidArgument:
     beside = {one.stem: one.name for one in place.parent.iterdir()} if place.parent.is_dir() else {}
     near = difflib.get_close_matches(place.stem, beside, n=1)
     fix = f"Did you mean {beside[near[0]]!r}?" if near else ""
-    return InvalidArgument("data", "a file that exists", repr(name), fix)
+    return UnknownName("file", repr(name), fix)
 
 
 def _matches(name: str, form: str) -> list[str]:

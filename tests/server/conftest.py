@@ -65,6 +65,7 @@ class Server:
 def start(request, tmp_path, clinic, monkeypatch):
     """Start servers, with few functions. What is left running at the end is closed."""
     made = []
+    monkeypatch.setattr("uptack.server.api.PATIENCE", 600.0)  # a busy machine may take longer than a person waits
     if "every_statistic" not in request.fixturenames:
         few = {name: one for name, one in declared().items() if name in FEW}
         monkeypatch.setattr(Service, "statistics", lambda service: few)

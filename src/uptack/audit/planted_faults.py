@@ -307,6 +307,8 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("kernel machine ÷ 2", "kernel machine", argument("kernels._add_noise", 1, times(HALF))),
     # noise and tables of counts
     ("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
+    ("Laplace noise: no step for rounding", "Laplace noise, rounded apart", at("GridMechanism", law=lambda law: replace(law, scale=law.scale * Fraction(131073, 131074)))),
+    ("Gaussian noise: no step for rounding", "Gaussian noise, rounded apart", at("GridMechanism", law=lambda law: replace(law, variance=law.variance * Fraction(131073, 131074) ** 2))),
     ("Laplace noise that is left out", "Laplace noise", no_draw("GridMechanism", lambda v: v)),
     ("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
     ("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=times(HALF))),

@@ -151,3 +151,11 @@ def test_the_decay_is_below_1_and_its_logarithm_exact(epsilon):
         if share < 30:  # further out it is 2^-64, the least there is
             slip = float(share) * 1e-15 + 2.0**-63 * math.exp(share)
             assert abs(logarithm(rho) + float(share)) <= slip
+
+
+def test_weights_below_all_floats_are_drawn_by_balls():
+    """Of such weights floats know nothing, and the first outcome is no more likely than its weight says."""
+    entropy, logs = SeededEntropy(5), np.full(3, -np.inf)
+    seen = [pick(logs, lambda: [ball(Fraction(w, 2**5000)) for w in (1, 2, 5)], entropy) for _ in range(4000)]
+    for count, share in zip(np.bincount(seen, minlength=3), (1 / 8, 1 / 4, 5 / 8), strict=True):
+        assert abs(count - 4000 * share) < 6 * (4000 * share * (1 - share)) ** 0.5

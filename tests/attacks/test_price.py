@@ -50,6 +50,19 @@ def test_a_planted_fault_is_found(fault):
     assert trace(fault).good
 
 
+@pytest.mark.parametrize("name", ["an interval around a row", "⊥: advice by the true number of rows"])
+def test_what_is_beside_the_value_does_not_depend_on_rows(name):
+    """A replay does not look into intervals, nor at advice where the number of rows is secret."""
+    (fault,) = (one for one in FAULTS if one.name == name)
+    assert {check for check, *_ in trace(fault).problems} == {"price"}
+
+
+@pytest.mark.parametrize("law", ["Laplace", "Gaussian"])
+def test_noise_has_a_step_for_values_that_are_rounded_apart(law):
+    (fault,) = (one for one in FAULTS if one.name == f"{law} noise: no step for rounding")
+    assert trace(fault).good
+
+
 def test_a_fault_that_breaks_down_is_not_found():
     assert not trace(PlantedFault("broken", "median", (at("InverseDraw", rho=lambda _: None),))).good
 

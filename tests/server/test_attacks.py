@@ -283,12 +283,15 @@ def test_an_answer_is_in_no_store_before_its_slot_ends(start, clinic, tmp_path):
     server = start(DatasetConfig("clinic", clinic, 3, seconds=2.0), slots=True)
     record = server.service.ask(Caller("ann", "analyst"), "clinic", "median", AGE, "one")
     files = [tmp_path / "store.db", tmp_path / "store.db-journal"]
-    end, seen = record.made + 1.8, set()
+    end, seen, states = record.made + 1.8, set(), set()
     time.sleep(max(0.0, record.made + 1.0 - time.time()))
     while time.time() < end:
         seen.add(tuple(one.stat().st_mtime_ns if one.exists() else 0 for one in files))
+        state = server.service.store.release(record.id).state
+        states |= {state} if time.time() < end else set()
         time.sleep(0.02)
     assert len(seen) <= 1, "nothing is written between the debit and the end of the slot"
+    assert states <= {"running"}, "nor was it before"
     server.service.running(record).result(30)
     assert server.service.store.release(record.id).state == "answered"
 

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import itertools
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 import uptack as ut
 from uptack.cli.release_commands import commands
 from uptack.errors import InvalidArgument, UnknownOption
+from uptack.privacy import Privacy
 from uptack.registry import declared, find, in_tables, names, of_columns, release
 from uptack.registry.options import KNOWN, unpacked_keys
 from uptack.session.session import SessionColumn
@@ -30,6 +32,15 @@ def test_it_says_what_it_is(name):
     assert "Theorem" in text or "private" in text or "see" in text.lower(), "a release states its guarantee"
     assert ALL[name].public.__wrapped__, "it runs behind the rim"
     assert SIZES & set(ALL[name].allowed) or name == "R_H"
+
+
+@pytest.mark.parametrize("name", [name for name, one in ALL.items() if one.plan or one.spends])
+def test_a_plan_does_not_depend_on_a_secret_number_of_rows(name):
+    declaration, relation = ALL[name], ut.ADD_REMOVE
+    for example, people in itertools.product(declaration.examples, (False, True)):
+        cost = Privacy(1, example.get("delta", 0), relation.by_person("id") if people else relation)
+        for made in filter(None, (declaration.plan, declaration.spends)):
+            assert len({repr(made({**example, "epsilon": 1}, cost, rows)) for rows in (30, 1000, 50_000)}) == 1
 
 
 @pytest.mark.parametrize("name", [name for name, one in ALL.items() if in_tables(one)])

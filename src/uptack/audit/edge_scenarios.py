@@ -43,6 +43,8 @@ SECRET: dict[str, Any] = {"adjacency": ADD_REMOVE}
 ONE: dict[str, Any] = {"epsilon": 1, "draws": DRAWS}
 SLOW: dict[str, Any] = {"epsilon": 2, "draws": FEWER}
 Row = tuple[float, float]
+ODD, HALVES = "131073/131072", (2.0**-18, 2.0**-18 + 1 + 2.0**-17)
+"""An odd number of steps of 2^-17, and two values so far apart, half a step off the grid: they are rounded apart."""
 
 
 def edge(name: str, path: str, pairs: Any, /, draws: int = 0, **options: Any) -> Scenario:
@@ -210,6 +212,8 @@ def _values() -> list[Scenario]:
     return [
         edge("Laplace noise", "mechanisms.laplace", (0.0, 1.0), **sized),
         edge("Laplace noise at 1e15", "mechanisms.laplace", (1e15, 1e15 + 1), **sized),
+        edge("Laplace noise, rounded apart", "mechanisms.laplace", HALVES, sensitivity=ODD, epsilon=1),
+        edge("Gaussian noise, rounded apart", "mechanisms.gaussian", HALVES, sensitivity=ODD, epsilon=2, delta=0.02),
         edge("Gaussian noise", "mechanisms.gaussian", (0.0, 1.0), sensitivity=1, delta=0.02, **two),
         edge("Gamma noise", "mechanisms.gamma", (origin, [0.6, 0.8]), **sized),
         edge("Gamma noise of an ellipsoid", "mechanisms.gamma", (origin, [1.0, 0.0]), covariance=[[1.0, 0.5], [0.5, 1.0]], **ONE, sensitivity=2),

@@ -29,6 +29,7 @@ from uptack.densities.fourier import DensityBox
 from uptack.discrete.categories import Capped, SkewedLaplace
 from uptack.errors import InvalidArgument
 from uptack.mechanisms import laplace
+from uptack.mechanisms.additive_noise import GridNoise
 from uptack.multivariate.private_sums import LENGTH, bounded
 from uptack.multivariate.row_sums import equal_pairs
 from uptack.noise import IntegerLaplace
@@ -247,6 +248,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("secret n: noise for one row a person", "medians, add/remove, 2 rows", argument(SIZE, 1, narrower())),
     ("secret n: ranks of a range that don't follow", "spread, add/remove", patch("statistics.steady_ranks", lambda f: spread_ranks)),
     ("secret n: a scale of noise that follows it by a millionth", "mean, add/remove", draw_by("IntegerNoise", _scale_by_value)),
+    ("⊥: advice by the true number of rows", "uptack.median(epsilon=20, missing='drop') on small tables", result("statistics._inverse_advice", lambda made, room, n, *_: replace(made, n=n))),
     ("⊥: a secret weight that moves by three steps", "median, few rows", result("statistics.Statistic.room", lambda room, *_: 3 * room)),
     ("mean: sensitivity of one row a person", "mean, 2 rows", at("IntegerNoise", law=narrower())),
     ("mean: noise at twice its ε", "mean", at("IntegerNoise", law=narrower())),
@@ -305,6 +307,8 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("kernel machine ÷ 2", "kernel machine", argument("kernels._add_noise", 1, times(HALF))),
     # noise and tables of counts
     ("Laplace noise at 2ε", "count", at("GridMechanism", law=narrower())),
+    ("Laplace noise: no step for rounding", "Laplace noise, rounded apart", at("GridMechanism", law=lambda law: replace(law, scale=law.scale * Fraction(131073, 131074)))),
+    ("Gaussian noise: no step for rounding", "Gaussian noise, rounded apart", at("GridMechanism", law=lambda law: replace(law, variance=law.variance * Fraction(131073, 131074) ** 2))),
     ("Laplace noise that is left out", "Laplace noise", no_draw("GridMechanism", lambda v: v)),
     ("Gaussian noise ÷ 2", "Gaussian noise", result("mechanisms.calibrated_gaussian", lambda m, *_: replace(m, law=narrower()(m.law)))),
     ("Gamma noise ÷ 2", "Gamma noise", at("NormMechanism", scale=times(HALF))),
@@ -357,6 +361,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("a line in the log", HUGE, before(COLUMN, lambda x, *_: logging.getLogger("uptack").debug("the largest row is %s", _largest(x)))),
     ("a line on the screen", HUGE, before(COLUMN, _if_large(lambda x: sys.stderr.write("a large row\n")))),
     ("a dtype that follows one row", HUGE, result("statistics.median", lambda made, x, *_: replace(made, value=np.float32(made.value)) if made and _largest(x) > 1e300 else made)),
+    ("an interval around a row", HUGE, result("statistics.median", lambda made, x, *_: replace(made, noise=GridNoise(IntegerLaplace(1), _largest(x), 0.0)) if made else made)),
     ("a note", HUGE, result("statistics.median", lambda made, x, *_: replace(made, notes=(f"{_largest(x):.3g}",)) if made else made)),
     ("a session shows a secret number of rows", SECRET_SESSION, result("session.Session.describe", lambda text, s: f"{s.source.size} {text}")),
     *SAMPLERS,

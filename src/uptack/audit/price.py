@@ -8,7 +8,8 @@ its output is public*. So all that follows from outputs is the same, and inputs 
 1. The mechanisms are the same, with the same law, sensitivity and loss: these are public numbers.
 2. Each move has a price by the theorem of its mechanism, which is at most the loss that was stated for it.
 3. All prices together are at most what the release claims.
-4. The result is the same to the last bit. If not, something of the data reached it past the mechanisms.
+4. The result is the same to the last bit, with its interval, its notes and the advice of a ⊥. If not, something of the
+   data reached it past the mechanisms.
 
 This needs one run on each table and no statistics. It takes for granted that samplers draw from the law that their
 mechanism states. `draws` looks at that: each mechanism of a scenario is drawn many times, with its input on D and with
@@ -35,7 +36,6 @@ from uptack.errors import Failed, UptackError
 from uptack.noise import SeededEntropy
 from uptack.privacy import Privacy, cost, gaussian_epsilon, gaussian_noise_multiplier, zcdp
 from uptack.privacy.loss import Composed, Gaussian, Loss, Zcdp
-from uptack.release import NoReply, Release
 
 ROUNDING = 1e-6
 """The relative excess of a price that is allowed: prices are computed in floats."""
@@ -238,8 +238,6 @@ class CoupledTape(TapeEntropy):
 
 def fingerprint(value: Any) -> Any:
     """A value by all that can be seen of it, exactly. A function is its code and what it was made with."""
-    if isinstance(value, Release | NoReply):
-        return type(value).__name__, fingerprint(value.value), value.privacy, value.mechanism, repr(value.loss)
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tolist() if value.dtype.kind == "O" else value.tobytes()
     if hasattr(value, "answers"):  # a released function: what it has answered

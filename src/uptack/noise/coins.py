@@ -8,6 +8,7 @@ left until two differ, so the coin is exact. Most coins are settled by their fir
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -110,14 +111,14 @@ def pick(log_weights: NDArray[np.float64], weights: Weights, entropy: Entropy, o
     to one of the shares; then balls do, with as many digits of U and as much precision as it takes. `outcomes` says how
     many outcomes the float weights were summed over, where that is more than there are weights.
     """
-    shares = np.exp(log_weights - log_weights.max())
-    ends = np.cumsum(shares)
-    drawn, bits = entropy.below(1 << 64), 64
-    place = drawn * 2.0**-64 * ends[-1]
-    slack = (SHARE_SLACK + SLACK_PER_OUTCOME * max(outcomes, ends.size)) * ends[-1]
-    near = np.searchsorted(ends, [place - slack, place + slack])
-    if near[0] == near[1]:
-        return int(near[0])
+    drawn, bits, top = entropy.below(1 << 64), 64, float(log_weights.max())
+    if top > -math.inf:  # else all weights are below the floats, which know nothing of them
+        ends = np.cumsum(np.exp(log_weights - top))
+        place = drawn * 2.0**-64 * ends[-1]
+        slack = (SHARE_SLACK + SLACK_PER_OUTCOME * max(outcomes, ends.size)) * ends[-1]
+        near = np.searchsorted(ends, [place - slack, place + slack])
+        if near[0] == near[1]:
+            return int(near[0])
     while True:
         with working(bits + GUARD):
             outcome = _outcome(weights, drawn, bits)

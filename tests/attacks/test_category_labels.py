@@ -120,7 +120,8 @@ def test_tables_in_memory_merge_before_they_count():
 def test_public_groups_are_found_whatever_they_are_spelled():
     wards = np.array([1.0, 2.0, 2.0])
     for two in (2, 2.0, Decimal(2), np.float32(2)):
-        assert as_groups(np.arange(3), wards).rows(two)[0].tolist() == [1, 2]
+        data = as_groups(np.arange(3), wards)
+        assert data.of(data.groups.part(two))[0].tolist() == [1, 2]
     flags = as_groups(np.arange(3), np.array([True, False, True]))
     assert flags.groups.sizes()[0] == [False, True]
     assert [type(label) for label in flags.groups.sizes()[0]] == [bool, bool]
@@ -141,7 +142,8 @@ def test_rows_that_cannot_be_hashed_are_outside_all_cells():
 def test_categories_keep_integers_beyond_floats_apart():
     keys = [2**62, 2**62 + 1, 2**64 + 1]
     assert list(ut.histogram([*keys, None], keys=keys, epsilon=10**6).value.counts) == [1, 1, 1]
-    assert as_groups(np.arange(2), np.array([2**64 - 1, 2**64 - 2], np.uint64)).rows(2**64 - 2)[0].tolist() == [1]
+    data = as_groups(np.arange(2), np.array([2**64 - 1, 2**64 - 2], np.uint64))
+    assert data.of(data.groups.part(2**64 - 2))[0].tolist() == [1]
     shown = dict(ut.sparse_histogram([2**61 + 1] * 99, 2**62, 5, entropy=ut.SeededEntropy(1)).value)
     assert 2**61 + 1 in shown
     assert 2**61 not in shown  # which a float would have made of it

@@ -15,6 +15,7 @@ again; take it only where the library is the same.
 
     python benchmarks/regression_tables.py --json out/regression_tables.json
     python benchmarks/regression_tables.py --alone --runs 60 --json out/thousand.json
+    python benchmarks/regression_tables.py --group fresh --runs 8 --peers AdaSSP diffprivlib
     python benchmarks/regression_tables.py --tables diamonds Computers --runs 100 --peers AdaSSP diffprivlib
 """
 
@@ -185,6 +186,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("out/regression_tables.json"))
     parser.add_argument("--tables", nargs="+", choices=CASES, default=list(CASES), metavar="NAME")
+    parser.add_argument("--group", nargs="+", choices=GROUPS, help="the tables of these groups, in place of --tables")
     parser.add_argument("--runs", type=int, default=60, help="releases of each table; others get a tenth")
     every = [name for name in methods(np.random.default_rng(0)) if name not in (OURS, "OLS")]
     parser.add_argument("--peers", nargs="*", choices=every, default=every, metavar="NAME")
@@ -192,9 +194,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--resume", action="store_true", help="keep the runs of the file beside the JSON")
     options = parser.parse_args()
-    asked = wanted(options.tables, options.runs, [] if options.alone else options.peers)
+    tables = [name for label in options.group for name in GROUPS[label]] if options.group else options.tables
+    asked = wanted(tables, options.runs, [] if options.alone else options.peers)
     runs = measured(asked, options.json.with_suffix(".runs.jsonl"), options.jobs, options.resume)
-    least = {name: load(name).r2(peers.least_squares(load(name).whole, load(name).y)) for name in options.tables}
+    least = {name: load(name).r2(peers.least_squares(load(name).whole, load(name).y)) for name in tables}
     found, summed = list(rows(runs, least)), list(totals(runs, least))
     print(
         f"\nR² at ε = {EPSILON:g}. held, least: intervals of uptack that hold OLS; far, bad: replies more than\n"

@@ -52,7 +52,7 @@ def vectors(rows, b, s):
     """All vectors that are summed, with the length that each is cut to."""
     yield rows.scatter, 2.0
     yield lambda batch: rows.equations(batch, b, s, 0.7, 3.0), 3.0
-    yield lambda batch: rows.curved(batch, b, s), 2.5
+    yield lambda batch: rows.hessian_vectors(batch, b, s), 2.5
     yield lambda batch: rows.gradients(batch, b, s), 1.5
 
 
@@ -127,7 +127,7 @@ def test_gross_errors_add_nothing_but_their_number():
     assert np.abs(rows.equations(calm, b, 1.0, 1.0, 2.0)[:4]).max() > 0
     assert rows.equations(calm, b, 1.0, 1.0, 2.0)[4].tolist() == [0]
     assert rows.equations(gross, b, 1.0, 1.0, 2.0)[:, 0].tolist() == [0, 0, 0, 0, 2]
-    for of_rows in (rows.scatter, lambda x: rows.curved(x, b, 1.0), lambda x: rows.gradients(x, b, 1.0)):
+    for of_rows in (rows.scatter, lambda x: rows.hessian_vectors(x, b, 1.0), lambda x: rows.gradients(x, b, 1.0)):
         assert not of_rows(gross).any()
 
 

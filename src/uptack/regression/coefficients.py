@@ -60,7 +60,7 @@ NUMBERS = frozenset(range(1, 5))
 
 
 def coefficient_names(count: int, intercept: bool, x: Any = None) -> tuple[str, ...]:
-    """What coefficients are called as long as nobody says otherwise (`Release.named`): by the columns of a frame, else
+    """Names of coefficients by default (`Release.named` gives others): those of the columns of a frame, else
     intercept, x0, x1 and so on."""
     columns = entrance.names(x) or tuple(f"x{i}" for i in range(count - intercept))
     return (*(["intercept"] if intercept else []), *columns)
@@ -146,7 +146,7 @@ class LinearErrors:
         return {"standard_error": errors, "note": self.remarks()}
 
     def remarks(self) -> list[str]:
-        """What is to be said of each coefficient."""
+        """A remark on each coefficient, or an empty one."""
         return ["not resolved" if i in self.unresolved else "" for i in range(len(self.standard_errors))]
 
     def notes(self) -> tuple[str, ...]:
@@ -200,9 +200,9 @@ class RegressionRelease(Release[Floats]):
         columns = [label(name) for name in (self.labels[lead:] if names is None else names)]
         if len(columns) != self.value.size - lead:
             raise InvalidArgument("names", f"{self.value.size - lead} names, one per column", f"{len(columns)} of them")
-        ends, called = errors.around(self.value, confidence), ["intercept"][:lead] + columns
+        ends, names = errors.around(self.value, confidence), ["intercept"][:lead] + columns
         head = ("", "estimate", "std. error", "z", f"{100 * float(read(confidence)):g}% interval", "")
-        return [head, *table_lines(called, self.value, errors.standard_errors, ends, errors.remarks())]
+        return [head, *table_lines(names, self.value, errors.standard_errors, ends, errors.remarks())]
 
     def table(self) -> FigureTable:
         """The same for notebooks and terminals."""
@@ -309,16 +309,16 @@ def plot_coefficients(
     lost = np.array([bool(remark) for remark in beside])
     labels = [f"{label(name)}  ({remark})" if remark else name for name, remark in zip(labels, beside, strict=True)]
     percent = f"{100 * float(read(confidence)):g}%"
-    said = f"coefficient, {percent} interval" if np.isfinite(low).any() else "coefficient"
+    axis_label = f"coefficient, {percent} interval" if np.isfinite(low).any() else "coefficient"
     if how == "errors":
         with np.errstate(all="ignore"):
             half = (high - low) / 2
             values, low, high = values / half, low / half, high / half
         values[lost] = np.nan  # which are nowhere on this scale
-        said = f"coefficient in half-widths of its {percent} interval"
+        axis_label = f"coefficient in half-widths of its {percent} interval"
     ax = dots(labels, values.tolist(), (low.tolist(), high.tolist()), ax, **style)
     hollow = {"linestyle": "", "marker": "o", "color": PRIVATE, "markerfacecolor": "white"}
     ax.plot(values[lost], np.flatnonzero(lost), **{**hollow, **style, "markerfacecolor": "white"})
     ax.axvline(0, color=PLAIN, linewidth=1, zorder=0)
-    ax.set_xlabel(said)
+    ax.set_xlabel(axis_label)
     return ax

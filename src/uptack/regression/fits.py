@@ -229,7 +229,7 @@ def _coefficients(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal
     if fit.gross[0] > rows / 2:
         return f"fewer gross errors (about {fit.gross[0]:,.0f} rows)"
     if not fit.converged(request.loss):
-        return f"a fit that converges (the last step changed predictors by {fit.moved:.2g})"
+        return f"a fit that converges (the last step changed predictors by {fit.last_step:.2g})"
     if fit.hidden[lead:].all():
         return "columns that vary more or are less collinear"
     unit = float(frame.units[-1]) if request.loss.scaled else 1.0

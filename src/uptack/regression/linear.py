@@ -122,5 +122,4 @@ def linear_regression(
     >>> bool(np.abs((found.value - [3, 1, -0.002]) * [0.1, 1, 1000]).max() < 0.1), found.privacy
     (True, Privacy(epsilon=1.0))
     """
-    minimised = LOSSES[checks.choice("loss", loss, tuple(LOSSES))]
-    return regress("linear regression", minimised, x, y, epsilon, options)
+    return regress("linear regression", LOSSES[checks.choice("loss", loss, tuple(LOSSES))], x, y, epsilon, options)

@@ -34,8 +34,8 @@ class LogisticLoss(RegressionLoss):
         """Linear discrimination, made longer."""
         share = min(max(moments.mean, 0.01), 0.99)
         line = moments.slopes() / (share * (1 - share))
-        varied = moments.variance(line)
-        line *= 1 / math.sqrt(max(1 - varied / SLACK, LONGEST**-2))
+        variance = moments.variance(line)
+        line *= 1 / math.sqrt(max(1 - variance / SLACK, LONGEST**-2))
         return moments.plane(math.log(share / (1 - share)), line)
 
     def far_score(self, rest: float, s: float) -> float:

@@ -19,7 +19,7 @@ from uptack.table.exact_sum import Floats
 MOST = 1e150
 """Larger counts are none: so no product overflows."""
 
-VARIED = 4.0
+MOST_VARIANCE = 4.0
 """The largest variance of log-rates to start with."""
 
 
@@ -35,9 +35,9 @@ class PoissonLoss(RegressionLoss):
         """For normal x the covariance of x and y over the mean of y is that of x and η (Stein 1981)."""
         mean = max(moments.mean, 1e-3 * moments.unit)
         line = moments.slopes() / mean
-        varied = moments.variance(line)
-        line *= math.sqrt(min(1.0, VARIED / max(varied, 1e-300)))
-        return moments.plane(math.log(mean) - min(varied, VARIED) / 2, line)
+        variance = moments.variance(line)
+        line *= math.sqrt(min(1.0, MOST_VARIANCE / max(variance, 1e-300)))
+        return moments.plane(math.log(mean) - min(variance, MOST_VARIANCE) / 2, line)
 
     def far_score(self, rest: float, s: float) -> float:
         """Twice the deviation that the model has."""

@@ -103,12 +103,12 @@ class FitRows:
         """w²."""
         if self.weights is None:
             return np.ones(predictors.shape[1])
-        u = _informed(self.loss, products(self.weights.coordinates, predictors), self.weights.b)
+        u = _information_lengths(self.loss, products(self.weights.coordinates, predictors), self.weights.b)
         return np.asarray(np.minimum(1.0, self.weights.radius / np.maximum(u, 1e-300)) ** 2)
 
     def sizes(self, batch: Floats, b: Floats) -> Floats:
         """|u|."""
-        return _informed(self.loss, self._split(batch)[1], b)
+        return _information_lengths(self.loss, self._split(batch)[1], b)
 
     def residuals(self, batch: Floats, b: Floats) -> Floats:
         """|y - η|."""
@@ -131,7 +131,7 @@ class FitRows:
         score = np.where(gross, 0.0, self.loss.score(y, eta, s) / root)
         return np.vstack([z * root, balance * score, np.where(gross, longest, 0.0)])
 
-    def curved(self, batch: Floats, b: Floats, s: float) -> Floats:
+    def hessian_vectors(self, batch: Floats, b: Floats, s: float) -> Floats:
         """w·z·√κ, whose second moments are H."""
         predictors, z, y, _ = self._split(batch)
         curvature = self.loss.curvature(y, products(b[None], z)[0], s)
@@ -156,7 +156,7 @@ class FitRows:
         return near, np.asarray((whole - near) / far)
 
 
-def _informed(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
+def _information_lengths(loss: RegressionLoss, z: Floats, b: Floats) -> Floats:
     return np.asarray(lengths(z) * np.sqrt(loss.information(products(b[None], z)[0])))
 
 
@@ -165,7 +165,7 @@ def cut(vectors: Floats, longest: float | Floats) -> Floats:
     return np.asarray(vectors * np.minimum(1.0, longest / np.maximum(lengths(vectors), 1e-300)))
 
 
-def wider(length: float, mean: float, noise: float) -> float:
+def free_length(length: float, mean: float, noise: float) -> float:
     """Where to cut the rows of a matrix with this mean eigenvalue and noise: there, or farther out where that is free.
 
     `noise` is the deviation of an entry, of rows of length 1, times the number of lines.
@@ -251,7 +251,7 @@ class Start:
     mean: Floats
     rest: float
 
-    def turned(self, beta: Floats) -> Floats:
+    def in_coordinates(self, beta: Floats) -> Floats:
         """b for coefficients β = Bᵀb. Its length is the root mean square of η."""
         return np.asarray(np.linalg.solve(self.coordinates.T, beta), np.float64)
 
@@ -292,7 +292,7 @@ class Tail:
         """How far rows are beyond, on average: that of an exponential tail through both."""
         return (self.far - self.near) / math.log(tuning.NEARER)
 
-    def lost(self, clip: float) -> float:
+    def beyond_clip(self, clip: float) -> float:
         """What rows have beyond a clip in all, by Hill's index."""
         index = min(math.log(self.far / self.near) / math.log(tuning.NEARER), tuning.HILL)
         return self.beyond * math.pow(self.far / clip, 1 / index) * index / (1 - index) * clip
@@ -320,7 +320,7 @@ class FitState:
     @property
     def information(self) -> float:
         """What it is on average, if η is normal: by released numbers alone."""
-        b = self.start.turned(self.beta)
+        b = self.start.in_coordinates(self.beta)
         middle = float(b @ self.start.mean)
         spread = math.sqrt(max(float(b @ b) - middle**2, 0.0))
         return float(WEIGHTS @ self.model.loss.information(middle + spread * NODES) / WEIGHTS.sum())
@@ -343,18 +343,18 @@ class FitState:
         """Those of the rows here."""
         return self.model.gradients(batch, self.b, self.s)
 
-    def moved(self, change: Floats) -> float:
+    def rms_change(self, change: Floats) -> float:
         """The root mean square change of η for a change of b."""
-        return float(np.linalg.norm(self.start.turned(self.model.coordinates.T @ change)))
+        return float(np.linalg.norm(self.start.in_coordinates(self.model.coordinates.T @ change)))
 
-    def turned(self, values: Floats, axes: Floats) -> FitState:
+    def whiten(self, values: Floats, axes: Floats) -> FitState:
         """The same in coordinates in which a Hessian with these eigenvalues is 1."""
         model = replace(self.model, coordinates=(axes / np.sqrt(values)).T @ self.model.coordinates)
         return replace(self, model=model, b=np.sqrt(values) * (axes.T @ self.b))
 
-    def stepped(self, change: Floats) -> FitState:
+    def step(self, change: Floats) -> FitState:
         """b after a step, which is no longer than the stride of the loss."""
-        part = min(1.0, self.model.loss.stride / max(self.moved(change), 1e-300))
+        part = min(1.0, self.model.loss.stride / max(self.rms_change(change), 1e-300))
         return replace(self, b=self.b + part * change)
 
 
@@ -376,8 +376,8 @@ class Fit:
     """Coefficients in units of the columns, the parts of their variances, and which of them noise hides.
 
     `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
-    noise of the Hessian. `gross` is the number of gross errors and its deviation. `moved` is the root mean square
-    change of η in the last step, and `spread` that of residuals, for a loss that has one.
+    noise of the Hessian. `gross` is the number of gross errors and its deviation. `last_step` is how far it
+    moved η, as a root mean square, and `spread` that of residuals, for a loss that has one.
     """
 
     beta: Floats
@@ -387,12 +387,12 @@ class Fit:
     unsure: Floats
     hidden: Flags
     gross: tuple[float, float]
-    moved: float
+    last_step: float
     spread: float
 
     def converged(self, loss: RegressionLoss) -> bool:
         """Whether the last step was short, for a loss that is no parabola."""
-        return bool(self.moved <= tuning.CONVERGED * loss.stride)
+        return bool(self.last_step <= tuning.CONVERGED * loss.stride)
 
 
 def solve(problem: FitProblem, show: Show) -> Fit:
@@ -418,17 +418,19 @@ def begin(problem: FitProblem) -> FitState:
     frame, loss, d, first = problem.frame, problem.loss, problem.frame.width, int(not problem.intercept)
     rows = FitRows(frame, first, loss, np.eye(d - 1 - first))
     part = problem.budget.sum("scatter")
-    longest = wider(math.sqrt(d), 1.0, d * part.matrix_noise(d, problem.n))
-    found = second_moments(problem.rows, rows.scatter, longest, problem.n, part)
-    values, axes, _, _ = spectrum(found, d - 1)
-    matrix = found.matrix.copy()
+    longest = free_length(math.sqrt(d), 1.0, d * part.matrix_noise(d, problem.n))
+    noisy = second_moments(problem.rows, rows.scatter, longest, problem.n, part)
+    values, axes, _, _ = spectrum(noisy, d - 1)
+    matrix = noisy.matrix.copy()
     matrix[:-1, :-1] = (axes * values) @ axes.T
-    moments = ScatterMoments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), found.entry)
+    moments = ScatterMoments(matrix, first, float(frame.units[-1]), float(frame.centres[-1]), noisy.entry)
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
     start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
     hessian = Hessian(values, 1.0, np.zeros(values.size, bool), 0.0, 0.0, 1.0, 0.0)
-    return FitState(replace(rows, coordinates=whitening), start.turned(loss.start(moments)), 1.0, start, hessian)
+    return FitState(
+        replace(rows, coordinates=whitening), start.in_coordinates(loss.start(moments)), 1.0, start, hessian
+    )
 
 
 def spread(problem: FitProblem, state: FitState) -> FitState:
@@ -455,24 +457,24 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     radius, score = far_quantiles(rows, sizes, beyond / n, budget.draw("radii"), (usual, least), NEAR_SIZES)
     score = max(score, least)
     balance = tuning.BALANCE * radius / score
-    longest = wider(radius * math.hypot(1, tuning.BALANCE), state.information, (p + 2) * noise)
-    found = second_moments(
+    longest = free_length(radius * math.hypot(1, tuning.BALANCE), state.information, (p + 2) * noise)
+    noisy = second_moments(
         rows, lambda batch: state.model.equations(batch, state.b, state.s, balance, longest),
         longest, n, budget.sum("equations"),
     )  # fmt: skip
-    gross = float(found.matrix[-1, -1]) * n / longest**2, found.entry * math.sqrt(2) * n / longest**2
-    values, axes, hidden, edge = spectrum(found, p)
+    gross = float(noisy.matrix[-1, -1]) * n / longest**2, noisy.entry * math.sqrt(2) * n / longest**2
+    values, axes, hidden, edge = spectrum(noisy, p)
     typical, information = loss.typical, state.information
     hessian = Hessian(
-        values * typical, information * typical, hidden, edge * typical, found.entry * typical, information, beyond / n
+        values * typical, information * typical, hidden, edge * typical, noisy.entry * typical, information, beyond / n
     )
-    change = axes.T @ found.matrix[:p, p] / balance / np.sqrt(hessian.values)
-    off = found.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
+    change = axes.T @ noisy.matrix[:p, p] / balance / np.sqrt(hessian.values)
+    off = noisy.entry / balance * math.sqrt(float(np.sum(1 / hessian.values)))
     weights = RowWeights(state.model.coordinates, state.b, longest)
-    left = (float(found.matrix[p, p]) - 2 * math.sqrt(2) * found.entry) / balance**2  # at least: its noise is √2 entry
+    left = (float(noisy.matrix[p, p]) - 2 * math.sqrt(2) * noisy.entry) / balance**2  # at least: its noise is √2 entry
     square = max(0.0, left - typical * float(change @ change)) / state.s**2
-    state = replace(state, model=replace(state.model, weights=weights), square=square).turned(hessian.values, axes)
-    return replace(state, hessian=hessian).stepped(part_kept(change, off) * change), gross
+    state = replace(state, model=replace(state.model, weights=weights), square=square).whiten(hessian.values, axes)
+    return replace(state, hessian=hessian).step(shrinkage(change, off) * change), gross
 
 
 def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
@@ -483,15 +485,15 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
     part = budget.draw("radius")
     (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], beyond / n, part, (anchor,))
-    longest = wider(radius, state.steeper, p * noise)
+    longest = free_length(radius, state.steeper, p * noise)
     model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, longest))
-    found = second_moments(
-        rows, lambda batch: model.curved(batch, state.b, state.s),
+    noisy = second_moments(
+        rows, lambda batch: model.hessian_vectors(batch, state.b, state.s),
         longest, n, budget.sum("hessian"),
     )  # fmt: skip
-    values, axes, hidden, edge = spectrum(found, p)
-    hessian = Hessian(values, state.steeper, hidden, edge, found.entry, state.information, beyond / n)
-    return replace(replace(state, model=model).turned(values, axes), hessian=hessian)
+    values, axes, hidden, edge = spectrum(noisy, p)
+    hessian = Hessian(values, state.steeper, hidden, edge, noisy.entry, state.information, beyond / n)
+    return replace(replace(state, model=model).whiten(values, axes), hessian=hessian)
 
 
 def gradient_length(
@@ -502,8 +504,8 @@ def gradient_length(
     def sizes(batch: Floats) -> list[Floats]:
         return [lengths(state.gradients(batch))]
 
-    (found,) = far_quantiles(problem.rows, sizes, rows / problem.n, problem.budget.draw(step), (anchor,), levels)
-    return found
+    (length,) = far_quantiles(problem.rows, sizes, rows / problem.n, problem.budget.draw(step), (anchor,), levels)
+    return length
 
 
 def near_length(problem: FitProblem, state: FitState) -> float:
@@ -542,7 +544,7 @@ def newton(problem: FitProblem, state: FitState, longest: float) -> FitState:
     rows = problem.n * state.steeper
     total, deviation = gradient(problem.rows, state.gradients, longest, problem.budget.sum("second"))
     change, noise = total / rows, deviation / rows
-    return state.stepped(part_kept(change, noise * math.sqrt(change.size)) * change)
+    return state.step(shrinkage(change, noise * math.sqrt(change.size)) * change)
 
 
 def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitState, NewtonStep]:
@@ -574,25 +576,25 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
         beyond *= math.sqrt(max(0.0, 1 - p * doubt / square)) / (1 - tuning.HILL)
     else:
         beyond = np.zeros(p)
-    step = NewtonStep(change, part_kept(change, noise * math.sqrt(p)), noise, longest, beyond)
-    return state.stepped(step.part * change), step
+    step = NewtonStep(change, shrinkage(change, noise * math.sqrt(p)), noise, longest, beyond)
+    return state.step(step.part * change), step
 
 
-def part_kept(change: Floats, noise: float) -> float:
+def shrinkage(change: Floats, noise: float) -> float:
     """How much of a step to make, whose noise has this root mean square length (James and Stein 1961)."""
     p = change.size
     return max(0.0, 1 - max(p - 2, 0) / p * noise * noise / max(float(change @ change), 1e-300))
 
 
-def spectrum(found: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags, float]:
+def spectrum(noisy: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags, float]:
     """Of the first lines: eigenvalues drawn to their mean by the part of their variance that is noise (Ledoit and Wolf
     2004), with the edge of what is left as a floor; the axes; which of them noise hides: all, if it hides the mean; and
     that edge.
     """
-    raw, axes = np.linalg.eigh(found.matrix[:size, :size])
-    part, mean = noise_part(raw, found.width), float(np.mean(raw))
-    values, edge = (1 - part) * raw + part * mean, (1 - part) * found.edge
-    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < found.edge), edge
+    raw, axes = np.linalg.eigh(noisy.matrix[:size, :size])
+    part, mean = noise_part(raw, noisy.width), float(np.mean(raw))
+    values, edge = (1 - part) * raw + part * mean, (1 - part) * noisy.edge
+    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < noisy.edge), edge
 
 
 def noise_part(values: Floats, noise: float) -> float:
@@ -622,21 +624,21 @@ def finish(
     length = np.linalg.norm(lines, axis=1)
     e = lines / length[:, None]
     most = float(np.linalg.eigvalsh(e.T @ e)[-1]) * tail.far**2  # Σⱼ (eⱼᵀg)² is at most this
-    found, scale = variances(
+    noisy, scale = variances(
         problem.rows, lambda batch: products(e, cut(before.gradients(batch), tail.far)) ** 2,
         most, n, problem.budget.sum("variances"),
     )  # fmt: skip
-    part = noise_part(found, math.sqrt(2) * scale)
+    part = noise_part(noisy, math.sqrt(2) * scale)
     least = before.steeper if problem.loss.likelihood else 0.0
-    v = (np.maximum((1 - part) * found + part * np.mean(found), least) + scale) / before.steeper**2
+    v = (np.maximum((1 - part) * noisy + part * np.mean(noisy), least) + scale) / before.steeper**2
     change, curved = step.change, hessian.values
     blur = hessian.entry**2 / curved * (change**2 / curved + float(np.sum(change**2 / curved)))
     missing = (1 - step.part) ** 2 * np.maximum((lines @ change) ** 2, length**2 * float(np.mean(change**2)))
     missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
     missing += lines**2 @ (hessian.short * change) ** 2
     missing += (lines @ step.far) ** 2
-    lost = tail.lost(step.clip)
-    whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(found)), 0.0)
+    lost = tail.beyond_clip(step.clip)
+    whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(noisy)), 0.0)
     if seen < tuning.HELD * whole:
         lost = max(lost, math.sqrt(tail.beyond * n * (whole - seen)))
     beta = lines @ state.b
@@ -650,6 +652,6 @@ def finish(
         length**2 * scale / n,
         (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
         gross,
-        state.moved(change),
+        state.rms_change(change),
         state.s,
     )

@@ -6,17 +6,14 @@ coverage of 95% intervals, on the designs of `benchmarks/regression_designs.py` 
 
 from fractions import Fraction
 
-SHARES = {
-    step: Fraction(percent, 100)
-    for step, percent in (
-        {"units": 6, "scatter": 8, "equations": 17, "far": 6, "hessian": 9, "second": 12}
-        | dict.fromkeys(("centres", "radii", "near", "variances", "spread", "radius"), 3)
-    ).items()
-}
+SHARES = {step: Fraction(percent, 100) for step, percent in {
+    "units": 6, "centres": 3, "scatter": 8, "radii": 3, "equations": 17, "spread": 3,
+    "radius": 3, "hessian": 9, "second": 12, "near": 3, "far": 6, "variances": 3,
+}.items()}  # fmt: skip
 """Parts of ε: for the units of all columns, the scatter matrix, the normal equations, and the far quantile of the
-lengths of gradients. A loss whose curvature differs between rows has the Hessian again, and a gradient more. The last
-line is for other draws: centres, quantiles, variances. The last gradient gets the rest: half for least squares. Units
-decide from how many rows on there is a reply."""
+lengths of gradients; centres, other quantiles and variances get 3% each. A loss whose curvature differs between rows
+has the Hessian again, and a gradient more. The last gradient gets the rest: half for least squares. Units decide from
+how many rows on there is a reply."""
 
 UNIT_ROWS = 35
 """Over the ε of units: the rows that units need for each column that has a private one, and for two columns more. With

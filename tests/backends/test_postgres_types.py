@@ -32,7 +32,7 @@ def test_money_oids_and_enums_are_refused_before_the_debit(postgres_uri, tmp_pat
         lambda: session.regression("n", ["odd"], epsilon=1),
         lambda: session.where(odd=1),
     ):
-        with pytest.raises(InvalidArgument, match="of type other"):
+        with pytest.raises(InvalidArgument, match="got other"):
             ask()
     assert ledger.spent().epsilon == 0
     assert abs(session["n"].median(epsilon=1).value - 1000) < 100
@@ -54,7 +54,7 @@ def test_the_last_row_by_a_type_without_an_order_is_refused_before_the_debit(pos
     con = ibis.postgres.from_connection(psycopg.connect(postgres_uri))
     ledger = Ledger(tmp_path / "l.db", epsilon=100, adjacency=ut.SUBSTITUTE.by_person("id"))
     session = ut.open(con.table("unordered"), ledger=ledger, person="id", entropy=ut.SeededEntropy(1))
-    with pytest.raises(InvalidArgument, match=r"^order must be a column of type"):
+    with pytest.raises(InvalidArgument, match=r"^order 'odd' must be of type"):
         session["n"].median(per_person="last", order="odd", epsilon=1)
     assert ledger.spent().epsilon == 0
     assert session["n"].median(per_person="last", order="n", epsilon=1)

@@ -164,8 +164,8 @@ def test_misuse_is_found_before_rows_are_read(kept):
     for misuse, word in (
         (lambda: kept.table.column("wholly"), "Did you mean 'whole'"),
         (lambda: session["wholly"], "Did you mean 'whole'"),
-        (lambda: session["text"].median(epsilon=1), "'text' of type"),
-        (lambda: session.scatter("real", "text", epsilon=1), "'text' of type"),
+        (lambda: session["text"].median(epsilon=1), "^column 'text' must be of type"),
+        (lambda: session.scatter("real", "text", epsilon=1), "^column 'text' must be of type"),
         (lambda: session["real"].median(epsilon=1, by="texts", groups=["a"]), "Did you mean 'text'"),
         (lambda: session.where(select="1"), "must be a finite number"),
         (lambda: session.where(text=1), "must be a text"),

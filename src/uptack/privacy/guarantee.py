@@ -9,6 +9,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -485,8 +486,5 @@ def rounded(value: float, digits: int, *, down: bool = False) -> float:
     >>> rounded(0.285714, 3), rounded(1.4009, 3, down=True), rounded(0.1, 6), rounded(0.0, 3)
     (0.286, 1.4, 0.1, 0.0)
     """
-    if value == 0 or not math.isfinite(value):
-        return value
-    unit = 10.0 ** (math.floor(math.log10(float(value))) - digits + 1)
-    steps = float(value) / unit
-    return float(f"{(math.floor(steps * (1 + 1e-12)) if down else math.ceil(steps * (1 - 1e-12))) * unit:.{digits}g}")
+    slack, rounding = (1 + 1e-12, ROUND_FLOOR) if down else (1 - 1e-12, ROUND_CEILING)
+    return float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(float(value) * slack)))

@@ -111,8 +111,7 @@ def median(path: Path) -> None:
         f"ε = {epsilon}": answers(lambda bits, e=epsilon: ut.median(cost, epsilon=e, entropy=bits))
         for epsilon in (0.05, 0.1, 0.3, 1.0)
     }
-    needed = ut.median(cost, epsilon=0.05).advice.n
-    below = f"{cost.size:,} rows, {RUNS} runs each; the line is the truth. ε = 0.05 needs {needed:,} rows."
+    below = f"{cost.size:,} rows, {RUNS} runs each; the line is the truth."
     figure, ax = canvas("A private median: the cost of a stay", below)
     strips(ax, found, float(np.median(cost)))
     save(figure, path)

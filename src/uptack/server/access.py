@@ -157,7 +157,7 @@ class Access:
     def enter(self, secret: str) -> tuple[str, Caller] | None:
         """The cookie for a token, or for a one-time link, which is used up; None if it is not valid.
 
-        The secret is checked again when the cookie is there: so whoever revokes it, revokes the cookie too.
+        The secret is checked again when the cookie is there: revoking it revokes the cookie too.
         """
         token = self._store.token(secret)
         if token is None or token.purpose == "cookie":

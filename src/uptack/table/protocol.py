@@ -594,7 +594,7 @@ class Table(ABC):
 
     @abstractmethod
     def by_person(self, ids: Sequence[str]) -> Table:
-        """The rows of the people that columns of ids name, which are hidden from now on; people are the unit."""
+        """The rows of the people that columns of ids name, which are then hidden; people are the unit."""
 
     @abstractmethod
     def identifies(self, name: str) -> bool:

@@ -32,8 +32,8 @@ class State:
     whether files are as they were when they were opened. `folder` is a private one. `durations` are columns of
     whole numbers that are ticks of durations, and `csv_kinds` the kinds of a CSV file. `temporary` says how tables that
     queries share are made (`uptack.table.engine.connection.shared_table`), by their names, and `unused` are the names
-    of those, and of views, that nobody needs any more. They go before the next query: whoever lets go of one may do so
-    in another thread, in the middle of a query.
+    of those, and of views, that nobody needs any more. They are dropped before the next query, since the
+    last use of one may end in another thread, in the middle of a query.
     """
 
     def __init__(self) -> None:

@@ -300,8 +300,8 @@ def ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
 # ---------------------------------------------------------------------------------------------- DuckDB in its own words
 
 # To import ibis takes longer than to read 10^5 rows. A table whose columns are all numbers, truth values or texts is
-# *plain*: its rows are counted, columns are read, and values are counted by statements of ours. Whatever else is asked
-# of it is asked through ibis, which is told of the connection then. Both ways say the same (`tests/backends`).
+# *plain*: its rows are counted, columns are read, and values are counted by statements of ours. All other
+# questions go through ibis, which then gets the connection. Both ways give the same answers (`tests/backends`).
 
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 KINDS: dict[str, Kind] = {

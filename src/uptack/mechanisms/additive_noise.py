@@ -209,8 +209,9 @@ def laplace(
     between neighbours is at most s = ⌈Δ/g⌉ + d steps, and independent integer Laplace noise of scale s/ε on each of
     the d coordinates is ε-differentially private (Hall, Prop. 1.3.1, on the integers).
 
-    `granularity` is for values known to lie on a grid already (1 for counts): then no rounding is paid for, s = Δ/g.
-    Otherwise the grid has at least 2^16 steps to Δ/d, and the rounding costs less than 2^-16 of the noise.
+    `granularity` is a promise, as `sensitivity` is: values lie on a grid already (1 for counts). Then no rounding is
+    paid for, s = ⌈Δ/g⌉, and values off the grid may cost a step more. Otherwise the grid has at least 2^16 steps to
+    Δ/d, and the rounding costs less than 2^-16 of the noise.
 
     >>> from uptack.noise import SeededEntropy
     >>> laplace(1200, sensitivity=1, epsilon=1, granularity=1, entropy=SeededEntropy(7))

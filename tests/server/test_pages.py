@@ -474,13 +474,14 @@ class Elements(HTMLParser):
 def test_names_and_values_are_text_wherever_they_are(app, service):
     ann, chen = browser(app, service, EVIL[:40]), browser(app, service, "chen", "curator")
     ask = "/datasets/hostile/ask"
+    form = {"form_token": fields_of(chen.get("/curator").text, "/sign-out")["form_token"]}
+    chen.post("/curator/allowances/hostile", data=form | {"analyst": EVIL[:40], "epsilon": "2"})
     params = {"column": list(HOSTILE)[1], "epsilon": "1", "keys": f"{EVIL}\n=cmd()", "where": f"{EVIL}>=1"}
     planned = ann.get(f"{ask}/histogram", params=params)
     sent = ann.post(f"{ask}/histogram", data=fields_of(planned.text, f"{ask}/histogram"))
     place = sent.headers["location"]
     wrong = ann.get(f"{ask}/median", params={"column": EVIL, "epsilon": EVIL, "where": EVIL})
     assert wrong.status_code == 422
-    form = {"form_token": fields_of(chen.get("/curator").text, "/sign-out")["form_token"]}
     pages = [
         ann.get("/datasets"), ann.get("/datasets/hostile"), planned, wrong, ann.get(place), ann.get("/releases"),
         ann.get("/enter", params={"token": EVIL}), chen.get("/curator"), chen.get("/curator/ledger/hostile"),

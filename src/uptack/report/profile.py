@@ -40,7 +40,7 @@ from uptack.table.names import column_name
 T = TypeVar("T")
 
 DELTA = Fraction(1, 10**6)
-"""What a report takes for δ unless it is told: at most this."""
+"""The default δ of a report, unless its ledger has little left (`usual_delta`)."""
 
 
 def usual_delta(session: Session) -> Fraction:

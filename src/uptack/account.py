@@ -128,6 +128,7 @@ class _Book:
     closed: bool = False
     rows: NoisySize | None = None
     limit: Concentrated | None = None
+    priced: tuple[Loss | None, Privacy] | None = None
 
     def tree(self, *more: Loss) -> Loss | None:
         """All losses so far, and more, as one node."""
@@ -142,7 +143,9 @@ class _Book:
             if rho > self.limit.rho or failure > self.limit.delta:
                 raise UptackError(f"this {name} would cost more ρ than it promised; it is withheld")
             return Privacy(0, 0, self.adjacency)  # paid for
-        price = Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
+        if self.priced is None or self.priced[0] != tree:  # what the last draw was priced at need not be priced again
+            self.priced = tree, Privacy(0, 0, self.adjacency) if tree is None else cost(tree, self.adjacency)
+        price = self.priced[1]
         if self.promised is not None and not price <= self.promised:
             raise UptackError(f"this {name} would cost {price}, more than it promised; it is withheld")
         return price

@@ -1,8 +1,9 @@
-"""A real interrupt is recognised by its signal, never by the type of an exception.
+"""What may leave a call that reads rows: its value, errors that say nothing of rows, and a real interrupt.
 
-Rows may be objects with methods of their own, and a method can raise anything: KeyboardInterrupt, SystemExit or
-GeneratorExit, with a row in its text, or to say by its type alone that a row is there. So code that runs rows' methods
-catches BaseException. What a signal's handler raises must still get through. Therefore handlers are watched:
+A real interrupt is recognised by its signal, never by the type of an exception. Rows may be objects with methods of
+their own, and a method can raise anything: KeyboardInterrupt, SystemExit or GeneratorExit, with a row in its text, or
+to say by its type alone that a row is there. So code that runs rows' methods catches BaseException. What a signal's
+handler raises must still get through. Therefore handlers are watched:
 
 - While `watched(run)` is under way in the main thread, each Python handler of `SIGNALS` is wrapped. The wrapper keeps
   what the handler raises, and lets it go on.
@@ -20,11 +21,19 @@ anything else.
 
 from __future__ import annotations
 
+import functools
+import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
+from uptack.errors import Failed, UptackError
+
+P = ParamSpec("P")
 T = TypeVar("T")
 
 SIGNALS = tuple(
@@ -159,3 +168,72 @@ def watched(run: Callable[[], T]) -> T:
         return result  # type: ignore[return-value]
     finally:
         del failure, interrupt  # an error holds this frame, and must not be held by it
+
+
+# ----------------------------------------------------------------------------------------------------------- the guard
+
+
+class _Silence:
+    """Python's warnings are ignored while a thread is inside. The filters are the process's, so threads are counted."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._outer: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._outer = warnings.catch_warnings()
+                self._outer.__enter__()
+                warnings.simplefilter("ignore")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._outer.__exit__()
+
+
+SILENCE = _Silence()
+
+
+def guard(release: Callable[P, T]) -> Callable[P, T]:
+    """The function behind the guard: nothing leaves it, besides the released value, that depends on rows.
+
+    Inside a release a row may overflow, divide by zero or make a library warn, and an engine's error may show a cell.
+    None of that may be seen. So around every release
+
+    - NumPy's floating-point errors and Python's warnings are silent;
+    - an error of ours (`UptackError`), whose text is made from public things, leaves without the errors behind it;
+    - any other error becomes `Failed`, which says nothing about the rows; also KeyboardInterrupt, SystemExit and
+      GeneratorExit, which a row's own methods can raise;
+    - what the handler of a signal raised leaves, without anything behind it (`watched`).
+
+    `UPTACK_DEBUG=1` in the environment, for work on uptack itself, lets every error through unchanged.
+
+    Errors are raised after the `except` block. Inside it Python would keep the first error as the context of the
+    second, `from None` or not, and with it the rows.
+    """
+
+    def run(arguments: tuple[Any, ...], options: dict[str, Any]) -> T:
+        failure: BaseException
+        try:
+            with SILENCE, np.errstate(all="ignore"):
+                return release(*arguments, **options)
+        except Stop:
+            raise
+        except (UptackError, ImportError) as error:
+            failure = error
+        except BaseException:
+            if os.environ.get("UPTACK_DEBUG") == "1":
+                raise
+            failure = Failed(release.__name__)
+        failure.__cause__ = failure.__context__ = None
+        raise failure.with_traceback(None)
+
+    @functools.wraps(release)
+    def behind(*arguments: P.args, **options: P.kwargs) -> T:
+        return watched(lambda: run(arguments, options))
+
+    return behind

@@ -12,8 +12,9 @@ import pytest
 
 import uptack as ut
 from tests.answers import categories, part_size
+from uptack.table.memory.table import as_column
 from uptack.table.opening import open_table
-from uptack.table.reads import MEASURED, as_column
+from uptack.table.reads import MEASURED
 from uptack.table.values.entrance import column_field, field, matrix, numbers
 
 NAN = float("nan")

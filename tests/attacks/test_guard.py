@@ -10,7 +10,7 @@ import pytest
 
 import uptack as ut
 from uptack.errors import Failed, InvalidArgument
-from uptack.registry.declaration import SILENCE, guard
+from uptack.interrupts import SILENCE, guard
 from uptack.table.unread import DataNeeded
 
 SECRET = 48151623.42

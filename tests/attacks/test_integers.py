@@ -21,8 +21,8 @@ from uptack.mechanisms.quantile_chain import Bin, Chain
 from uptack.noise import MachineNumbers
 from uptack.statistics import quantile_trees
 from uptack.statistics.quantile_trees import Cells
+from uptack.table.memory.table import as_column
 from uptack.table.opening import open_table as source
-from uptack.table.reads import as_column
 from uptack.table.values.kinds import LARGEST
 
 DAY, START = 86_400 * 10**9, 1_699_920_000 * 10**9

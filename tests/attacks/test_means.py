@@ -12,7 +12,7 @@ from uptack.release import NoReply
 from uptack.statistics.column_options import read_question
 from uptack.statistics.means import fourth_powers
 from uptack.statistics.moments import FramePlan, draw_frame, tail_index, tails_of
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 FAR_APART = [0.0, -0.0, 1.0, 5e-324, 1e-160, 1e-200, 1e154, 1e200, -1e308, 1.7e308, 2.0**53, np.pi, 1e-3, 3.3]
 

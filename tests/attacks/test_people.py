@@ -15,7 +15,7 @@ import uptack as ut
 from tests.helpers import CountingEntropy, people_column
 from uptack.errors import Incomparable
 from uptack.registry import declared
-from uptack.registry.options import options_of
+from uptack.registry.declaration import options_of
 from uptack.table.ids import NOBODY, owners
 from uptack.table.memory import rows as memory_rows
 from uptack.table.reads import WIDE

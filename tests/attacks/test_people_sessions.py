@@ -12,7 +12,7 @@ from tests.helpers import CountingEntropy
 from uptack import ADD_REMOVE, SUBSTITUTE, SeededEntropy
 from uptack.errors import Incomparable, InvalidArgument, UptackError
 from uptack.registry import declared, in_tables
-from uptack.registry.options import STATED
+from uptack.registry.declaration import STATED
 from uptack.session import Request
 from uptack.table.ids import repeats
 from uptack.table.opening import open_table

@@ -16,7 +16,7 @@ FITS = GROUND | KERNEL | {"statistics", "blocks", "display", "grouping"}
 ALLOWED = {
     "errors": set(),
     "exact": set(),
-    "interrupts": set(),
+    "interrupts": {"errors"},
     "labels": set(),
     "progress": set(),
     "checks": {"errors", "exact"},

@@ -26,7 +26,7 @@ from uptack.statistics.moments import (
     sides,
     whole_numbers,
 )
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 from uptack.table.unit import U as UNIT
 
 VALUES = (-3.0, 0.0, 0.75, 5.0)

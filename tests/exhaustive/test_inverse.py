@@ -22,7 +22,7 @@ from uptack.noise.coins import pick
 from uptack.reach import InterquantileRange
 from uptack.reach.l_statistics import LStatistic, quantile_rank, quartiles, spread_ranks, trimmed_mean
 from uptack.statistics import order_statistics
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 LATTICE = MachineNumbers(3, 2)
 

@@ -11,7 +11,7 @@ from uptack.account import Account
 from uptack.discrete.categories import Capped
 from uptack.noise import IntegerLaplace, SeededEntropy
 from uptack.regression.formulas import category_levels
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 EPSILON, DELTA = Fraction(4), Fraction(1, 5)
 VALUES = ("a", "b", None)

@@ -29,9 +29,8 @@ from uptack.statistics.means import std, variance
 from uptack.statistics.moments import ONE, ColumnFrame, diameter, exact_sums, in_frame, sensitivity, whole_numbers
 from uptack.table.ids import Owners
 from uptack.table.memory.rows import weighted_order
-from uptack.table.memory.table import MemoryTable
+from uptack.table.memory.table import MemoryTable, as_column
 from uptack.table.protocol import Column
-from uptack.table.reads import as_column
 from uptack.table.unit import U as UNIT
 from uptack.table.values.entrance import field
 

@@ -10,7 +10,8 @@ import uptack as ut
 from tests.exhaustive.people import persons
 from uptack.ranks.rank_data import complete_rows, samples
 from uptack.registry.options import HOWS
-from uptack.table.reads import LABELLED, ORDER, PAIR, side_by_side
+from uptack.table.memory.table import side_by_side
+from uptack.table.reads import LABELLED, ORDER, PAIR
 
 ROWS = ((0.0, 1), (1.0, 0), (3.0, 1), (np.nan, 1), (2.0, None))
 """Rows (value, label) of a tiny universe: one without a value, and one without a label."""

@@ -18,7 +18,7 @@ from uptack.mechanisms.quantile_chain import Tree
 from uptack.noise import SeededEntropy
 from uptack.statistics.ecdf import RunningCounts, _counts_between
 from uptack.statistics.quantile_trees import BITS, Cells, WindowRows
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 
 @dataclass(frozen=True)

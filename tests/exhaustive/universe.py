@@ -16,7 +16,7 @@ from uptack.reach.l_statistics import (
     winsorized_mean,
 )
 from uptack.registry import declared
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 VALUES = (-3.0, 0.0, 0.5, 1.0, 4.0)
 

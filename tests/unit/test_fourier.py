@@ -29,7 +29,7 @@ from uptack.exact import working
 from uptack.kernels.curves import DensityCurve, FourierDensity
 from uptack.noise import SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, loss
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 RNG = np.random.default_rng(5)
 NORMAL = RNG.normal(10, 2, 20_000)

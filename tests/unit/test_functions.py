@@ -38,7 +38,7 @@ from uptack.kernels.function_release import CovarianceFactor, plan
 from uptack.kernels.kernel import kernel_of
 from uptack.noise import IntegerGaussian, SeededEntropy
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, gaussian_delta
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 LEAVES = [GaussianKernel, ExponentialKernel, Matern32, Matern52]
 HUGE = 10**9  # an ε at which the noise is next to nothing

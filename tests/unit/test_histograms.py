@@ -20,7 +20,7 @@ from uptack.discrete.domains import Domain
 from uptack.discrete.histograms import fit_counts, histogram
 from uptack.discrete.margin_tables import margins, reconcile
 from uptack.discrete.sparse_histograms import posterior_medians, printed_cutoff, sparse_histogram
-from uptack.table.reads import as_column
+from uptack.table.memory.table import as_column
 
 HUGE = 10**6  # an ε at which the noise is 0
 NAN = float("nan")

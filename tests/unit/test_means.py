@@ -15,8 +15,9 @@ from tests.helpers import CountingEntropy
 from uptack.noise import IntegerLaplace
 from uptack.statistics.moments import FramePlan, enough_rows
 from uptack.statistics.proportions import ProportionInterval, _noise_law, indicator, true_and_false
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Column
-from uptack.table.reads import SHARES, as_column
+from uptack.table.reads import SHARES
 from uptack.table.unit import U
 
 RNG = np.random.default_rng(1)

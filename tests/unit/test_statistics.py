@@ -20,8 +20,8 @@ from uptack.statistics.column_options import column as column_of
 from uptack.statistics.column_options import read_question
 from uptack.statistics.quantile_trees import Cells, WindowRows, below
 from uptack.statistics.quantiles import round_interval
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Column
-from uptack.table.reads import as_column
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(size=20_000)

@@ -11,9 +11,9 @@ from uptack.noise import SeededEntropy
 from uptack.privacy import loss
 from uptack.statistics import quantile_trees
 from uptack.statistics.column_options import read_question
+from uptack.table.memory.table import as_column
 from uptack.table.opening import open_table as source
 from uptack.table.protocol import Column
-from uptack.table.reads import as_column
 
 N = 40_000
 RNG = np.random.default_rng(6)

@@ -354,7 +354,7 @@ LINES: tuple[tuple[Any, ...], ...] = (
     ("people: what is proved for one number each, of all their rows", RANKED_ROWS, always("registry._check_people", None)),
     # what an observer sees beside the value
     ("a label is the first row's", "uptack.histogram(delta=0.01, epsilon=20) on labels", patch("table.canonical", lambda f: lambda value: value)),
-    ("a warning", HUGE, patch("registry.SILENCE", lambda _: nullcontext()), before(COLUMN, _if_large(lambda x: warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)))),
+    ("a warning", HUGE, patch("interrupts.SILENCE", lambda _: nullcontext()), before(COLUMN, _if_large(lambda x: warnings.warn("overflow encountered", RuntimeWarning, stacklevel=2)))),
     ("a row in an error", HUGE, before(COLUMN, _if_large(_fail))),
     ("an error of another library", HUGE, before(COLUMN, _if_large(lambda x: 1 / 0))),
     ("an error behind the error", HUGE, before(COLUMN, _if_large(_fail_behind))),

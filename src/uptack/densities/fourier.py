@@ -43,8 +43,9 @@ from uptack.release import Advice, NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE, Question, column, least_n, public_size, read_question
 from uptack.statistics.quantiles import quantiles
 from uptack.table.memory.counts import sum_units
+from uptack.table.memory.table import as_columns
 from uptack.table.protocol import Columns, RowDesign, Weights
-from uptack.table.reads import POINTS, as_columns
+from uptack.table.reads import POINTS
 from uptack.table.values.kinds import LARGEST
 
 MOST = {1: 1000, 2: 50, 3: 10}

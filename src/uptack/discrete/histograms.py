@@ -45,9 +45,10 @@ from uptack.registry import release
 from uptack.registry.options import PureGrouping
 from uptack.release import LONG, NoReply, Release
 from uptack.table.conditions import conditions
+from uptack.table.memory.table import as_column
 from uptack.table.names import group_key
 from uptack.table.protocol import Column
-from uptack.table.reads import CATEGORIES, FLAGS, GroupedData, as_column
+from uptack.table.reads import CATEGORIES, FLAGS, GroupedData
 from uptack.table.unit import ROW, PrivacyUnit
 from uptack.table.values.entrance import flags
 from uptack.table.values.kinds import in_order

@@ -46,6 +46,7 @@ from uptack import checks, interrupts
 from uptack.account import Account, Mechanism
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import Rational
+from uptack.interrupts import SILENCE
 from uptack.kernels.curves import Curve, grid
 from uptack.kernels.kernel import UNIT, Floats, Kernel, kernel_of, points, root_above
 from uptack.mechanisms.additive_noise import GridMechanism, calibrated_gaussian
@@ -54,7 +55,6 @@ from uptack.noise.integer_laws import Integers
 from uptack.privacy import SUBSTITUTE, Adjacency
 from uptack.privacy.loss import Pure
 from uptack.registry import release
-from uptack.registry.declaration import SILENCE
 from uptack.release import Release
 
 PANEL = 256

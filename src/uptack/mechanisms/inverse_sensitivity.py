@@ -39,6 +39,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -76,11 +77,12 @@ def decay(epsilon: Fraction) -> Fraction:
     return Fraction(exp_minus(epsilon / 2).floor(64) + 1, 1 << 64)
 
 
+log_decay = lru_cache(maxsize=256)(logarithm)
+"""ln ρ, which every draw at the same ε needs."""
+
+
 def finest(
-    room: int,
-    epsilon: Fraction,
-    dimension: int = 1,
-    lattices: Sequence[Lattice] = LATTICES,
+    room: int, epsilon: Fraction, dimension: int = 1, lattices: Sequence[Lattice] = LATTICES
 ) -> tuple[Lattice, int] | None:
     """The finest lattice whose guarantee needs no more than `room` steps, with these; None where there is none.
 
@@ -88,8 +90,7 @@ def finest(
     public, so choosing costs nothing.
     """
     for lattice in lattices:
-        steps = steps_needed(epsilon, lattice.size**dimension)
-        if steps <= room:
+        if (steps := steps_needed(epsilon, lattice.size**dimension)) <= room:
             return lattice, steps
     return None
 
@@ -202,13 +203,13 @@ class Boxes:
     def cap(self, rho: Fraction, refusal: Refusal) -> Refusal:
         """The same with κ ≤ K, unless L·ρ^(K + 1) ≤ f, to within rounding. All this is public."""
         steps = self.lows.shape[1] - 1
-        outside = math.log(self.candidates) + (steps + 1) * logarithm(rho)
+        outside = math.log(self.candidates) + (steps + 1) * log_decay(rho)
         sure = outside <= math.log(refusal.failure) + 1e-9
         return refusal if sure else replace(refusal, bears=min(refusal.bears, steps))
 
     def draw(self, rho: Fraction, entropy: Entropy) -> list[int] | None:
         """First the score, then a uniform point that has it."""
-        logs, log_rho = np.array([math.log(count) if count else -math.inf for count in self.shells()]), logarithm(rho)
+        logs, log_rho = np.array([math.log(count) if count else -math.inf for count in self.shells()]), log_decay(rho)
         logs += log_rho * np.arange(logs.size)
         refusal = None if self.refusal is None else self.cap(rho, self.refusal)
         if refusal is not None:
@@ -280,8 +281,9 @@ class InverseDraw(Mechanism[Scored, Any]):
     rho: Fraction
 
     @staticmethod
+    @lru_cache(maxsize=256)
     def of(epsilon: Fraction, rows: int = 1) -> InverseDraw:
-        """The draw that costs ε if one person moves scores by at most `rows` steps."""
+        """The draw that costs ε if one person moves scores by at most `rows` steps. Worked out once for each ε."""
         return InverseDraw(loss.BoundedRange(epsilon), decay(epsilon / rows))
 
     def draw(self, value: Scored, entropy: Entropy) -> Any:
@@ -289,7 +291,7 @@ class InverseDraw(Mechanism[Scored, Any]):
 
     def price(self, value: Scored, other: Scored, output: Any) -> float:
         """2·ln(1/ρ) for each step by which the score of some candidate moves."""
-        return 2 * value.move(other, self.rho) * -logarithm(self.rho)
+        return 2 * value.move(other, self.rho) * -log_decay(self.rho)
 
 
 def score_move(one: Boxes, other: Boxes) -> int:
@@ -391,8 +393,8 @@ class WeightedCandidates(Generic[Key]):
     def log_weights(self, rho: Fraction) -> NDArray[np.float64]:
         """Their logarithms in floats, that of the rest last, if there is one."""
         logs = _logs(self.weights) if self.logs is None else self.logs
-        listed = logs + logarithm(rho) * self.scores
-        return np.append(listed, _logs((self.rest,)) + logarithm(rho) * self.most) if self.rest else listed
+        listed = logs + log_decay(rho) * self.scores
+        return np.append(listed, _logs((self.rest,)) + log_decay(rho) * self.most) if self.rest else listed
 
     def draw(self, rho: Fraction, entropy: Entropy) -> Key | None:
         """A candidate with probability proportional to p·ρ^score, or None for all those that are not listed."""

@@ -17,9 +17,8 @@ from uptack.multivariate.row_sums import Sample
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import IntegerLaplace
 from uptack.statistics.column_options import noisy_size
-from uptack.table.memory.table import MemoryTable
+from uptack.table.memory.table import MemoryTable, as_columns
 from uptack.table.protocol import Column, Columns
-from uptack.table.reads import as_columns
 from uptack.table.values.entrance import column_field, matrix_fields
 
 MISSING = ("error", "drop")

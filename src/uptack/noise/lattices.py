@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,19 +19,6 @@ Ordinals = NDArray[np.int64]
 _EXACT = 2.0**62
 LEAST_EXPONENT = -1200
 """2 to this power is far below the least float above 0: no finer grid is of any use."""
-
-
-@lru_cache(maxsize=64)
-def _binades(exponent_bits: int, mantissa_bits: int) -> tuple[Ordinals, Ordinals]:
-    """For each exponent field E: how many mantissa bits it has, and the ordinal at which it starts."""
-    away = [abs(max(field, 1) - _bias(exponent_bits)) for field in range(1 << exponent_bits)]
-    lost = [(((e + 8) ** 2) // 64).bit_length() - 1 for e in away]
-    bits = np.array([max(mantissa_bits - drop, 2) for drop in lost], np.int64)
-    return bits, np.concatenate(([0], np.cumsum(1 << bits)))
-
-
-def _bias(exponent_bits: int) -> int:
-    return (1 << (exponent_bits - 1)) - 1
 
 
 @dataclass(frozen=True)
@@ -60,21 +47,25 @@ class MachineNumbers:
             if checks.integer(name, getattr(self, name), least=2) > most:
                 raise InvalidArgument(name, f"an integer from 2 to {most}", getattr(self, name))
 
-    @property
+    @cached_property
     def bias(self) -> int:
         """The exponent field of the number 1."""
-        return _bias(self.exponent_bits)
+        return (1 << (self.exponent_bits - 1)) - 1
 
-    @property
+    @cached_property
     def _tables(self) -> tuple[Ordinals, Ordinals]:
-        return _binades(self.exponent_bits, self.mantissa_bits)
+        """For each exponent field E: how many mantissa bits it has, and the ordinal at which it starts."""
+        away = [abs(max(field, 1) - self.bias) for field in range(1 << self.exponent_bits)]
+        lost = [(((e + 8) ** 2) // 64).bit_length() - 1 for e in away]
+        bits = np.array([max(self.mantissa_bits - drop, 2) for drop in lost], np.int64)
+        return bits, np.concatenate(([0], np.cumsum(1 << bits)))
 
-    @property
+    @cached_property
     def top(self) -> int:
         """The ordinal of the largest number."""
         return int(self._tables[1][-1]) - 1
 
-    @property
+    @cached_property
     def size(self) -> int:
         return 2 * self.top + 1
 

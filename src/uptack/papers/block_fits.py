@@ -80,8 +80,8 @@ from uptack.statistics.column_options import Question
 from uptack.statistics.quantiles import statistic as quantile_statistic
 from uptack.statistics.statistic import outcome_for_size
 from uptack.table.exact_sum import Floats
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Columns, Of, Rows
-from uptack.table.reads import as_column
 
 
 @dataclass(frozen=True, eq=False)

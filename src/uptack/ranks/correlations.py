@@ -27,8 +27,9 @@ from uptack.ranks.pair_counts import Floats, concordance, net_counts, square_sum
 from uptack.ranks.rank_data import GRID, LARGEST_NOISE, RankOptions, complete_rows, open_account, sampling_note
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.table.memory.table import as_columns, side_by_side
 from uptack.table.protocol import Rows
-from uptack.table.reads import PAIR, WIDE, as_columns, side_by_side
+from uptack.table.reads import PAIR, WIDE
 
 HOW = "integer noise on the count of pairs"
 SPREAD_SHARE = Fraction(1, 5)

@@ -37,8 +37,9 @@ from uptack.ranks.rank_data import (
 from uptack.ranks.superiority import NoisyPairs, noisy_pairs
 from uptack.registry import release
 from uptack.release import Advice, NoReply, Release
+from uptack.table.memory.table import side_by_side
 from uptack.table.protocol import Rows
-from uptack.table.reads import ROWS, side_by_side
+from uptack.table.reads import ROWS
 
 HOW = "integer noise on the rank sum"
 SIDES = ("two-sided", "greater", "less")

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.reach.l_statistics import Floats, Reach
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Column
-from uptack.table.reads import MEASURED, as_column
+from uptack.table.reads import MEASURED
 from uptack.table.unit import Integers, U
 
 Data = Column | NDArray[np.generic]

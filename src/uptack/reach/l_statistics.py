@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import as_floats, as_integers
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Column
-from uptack.table.reads import MEASURED, as_column
+from uptack.table.reads import MEASURED
 from uptack.table.search import Order, Window
 
 Floats = NDArray[np.float64]
@@ -96,14 +97,14 @@ class LStatistic(Reach):
 
     def intervals(self, steps: int) -> tuple[Floats, Floats]:
         """The sums of order statistics gk ranks further down, and further up."""
-        shifts = self._g * np.arange(steps + 1)
+        shifts, only = self._g * np.arange(steps + 1), self._segments[0]
+        if len(self._segments) == 1 and only.first == only.last and only.weight == 1:
+            both = self._data.at(only.first + np.concatenate([-shifts, shifts]))
+            return both[: steps + 1], both[steps + 1 :]
         return self._shifted_sums(-shifts), self._shifted_sums(shifts)
 
     def _shifted_sums(self, shifts: NDArray[np.int64]) -> Floats:
         """Σ w_i·x(i + shift) for each of the shifts, which go up or down from the first in one direction."""
-        only = self._segments[0]
-        if len(self._segments) == 1 and only.first == only.last and only.weight == 1:
-            return self._data.at(only.first + shifts)
         out = np.full(shifts.size, np.nan)
         low, high = min(s.first for s in self._segments), max(s.last for s in self._segments)
         out[low + shifts < 1], out[high + shifts > self._data.n] = -np.inf, np.inf

@@ -6,6 +6,22 @@
 Its options are those of its signature. The session's method, the request, the plan, the command, the audit's cases, the
 contract tests and the line in the reference follow from the declaration. A user's package declares a function in the
 same way. It is found through the entry point group `uptack.statistics`, or when its module is imported.
+
+**People.** `enter_people` is the one place where `person=` is accepted or refused.
+
+    median(x, epsilon=1, person=ids)                                    # every person has the same weight
+    median(x, epsilon=1, person=ids, weights="rows", at_most=10)        # every row, up to ten per person
+    median(x, epsilon=1, person=ids, per_person="mean")                 # one number per person first
+
+It takes `person` out of the call, makes the data columns of a table whose unit is people (`uptack.table.reads.Reads`),
+and changes the adjacency to one by person. `@release(..., people=...)` states what is proved for people:
+
+- `True`: the function, for people's rows; `"each"`: for one number per person only;
+- `"share"`: the share of rows that are true, with the same weight for every person;
+- `"stated"`: a mechanism whose sensitivity is an argument, and which takes no ids. The adjacency says whose it is.
+
+All other functions refuse `person`. Every function refuses people's data without an adjacency by person, and the
+reverse, so that people are never taken for rows.
 """
 
 from __future__ import annotations
@@ -13,22 +29,17 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import os
-import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ParamSpec, TypeVar
-
-import numpy as np
+from dataclasses import dataclass, field, replace
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from uptack import checks
-from uptack.errors import Failed, InvalidArgument, UnknownOption, UptackError
-from uptack.interrupts import Stop, watched
-from uptack.privacy import Privacy
+from uptack.errors import InvalidArgument, UnknownOption
+from uptack.interrupts import guard
+from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.loss import Loss
 from uptack.registry import names, options
-from uptack.registry.options import Call, Flag, Option, enter_people, options_of
+from uptack.registry.options import HOWS, PEOPLE, SHARES, SURVEY, WEIGHTS, Option
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -102,7 +113,7 @@ class Declaration:
     - `page` is its page in the docs, that of its name if there is none. `also` is a shorter name in sessions and
       commands.
     - `statistic` describes it for `uptack.influence`, from its levels.
-    - `people` says whether it is proved for people (`uptack.registry.options`).
+    - `people` says whether it is proved for people: see the module.
     - `public` is the guarded function, as users call it.
     """
 
@@ -129,7 +140,7 @@ class Declaration:
     def options(self) -> tuple[Option, ...]:
         """Its options, from its signature, with those about groups and people that it supports."""
         added = (*(options.GROUPING if self.by else ()), *options_of(self.people, self.reads))
-        unsupported = {*options.GROUPING, *options.PEOPLE} - {*added, *self._parameters}
+        unsupported = {*options.GROUPING, *PEOPLE} - {*added, *self._parameters}
         own = [
             option
             for option in options.options_of_signature(self.function, self.data)
@@ -171,6 +182,8 @@ class Declaration:
 
     def check_positional(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
         """Refuses too many positional arguments, and one that is given twice. Their number is public."""
+        if len(arguments) <= len(self.positional) and given.keys().isdisjoint(self.positional[: len(arguments)]):
+            return
         more, fix = any(p.kind is p.VAR_POSITIONAL for p in self._parameters.values()), ""
         table, names = arguments[:1], arguments[1:]
         is_table = any(isinstance(one, str | Mapping) or hasattr(one, "columns") for one in table)
@@ -208,7 +221,7 @@ class Declaration:
     def check(self, given: Mapping[str, Any]) -> None:
         """Refuses unknown options by name, and arrays in place of one value."""
         for name in () if self.takes_any else given:
-            if name not in self.allowed and name not in self.data and name not in options.PEOPLE:
+            if name not in self.allowed and name not in self.data and name not in PEOPLE:
                 ours = OTHER_NAMES.get(str(name), "")
                 near = f"Did you mean {ours!r}?" if ours in self.allowed else checks.did_you_mean(name, self.allowed)
                 fix = near or f"Its options are {', '.join(self.allowed)}."
@@ -223,78 +236,243 @@ class Declaration:
                     fix += " It takes public edges, as in edges=[0, 20, 40, 60]; list categories with keys=."
                 raise UnknownOption(str(name), self.name, fix)
         for name, value in given.items():
-            if name in options.SINGLE and name not in self.data:
+            if name in options.SINGLE and name not in self.data and not isinstance(value, str | float | int | None):
                 option = options.KNOWN.get(name) or Option(str(name))
                 checks.single(name, value, option.must, option.fix)
 
 
-# ----------------------------------------------------------------------------------------------------------- the guard
+# --------------------------------------------------------------------------------------------------------------- people
 
 
-class _Silence:
-    """Python's warnings are ignored while a thread is inside. The filters are the process's, so threads are counted."""
+class EnterPeople(Protocol):
+    """How the data arguments of a call become columns of one table, and which options about people apply."""
 
-    def __init__(self) -> None:
-        self._lock, self._inside = threading.Lock(), 0
-        self._outer: Any = None
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The options about people besides `person`."""
 
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._inside == 0:
-                self._outer = warnings.catch_warnings()
-                self._outer.__enter__()
-                warnings.simplefilter("ignore")
-            self._inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                self._outer.__exit__()
+    def enter(self, data: Mapping[str, Any], person: Any = None, order: Any = None, by: Any = None) -> Any:
+        """The arguments by name (`arguments`), the table (`table`), and the names of the columns of groups (`by`)."""
 
 
-SILENCE = _Silence()
+Flag = bool | str | EnterPeople
+"""Whether a function is proved for people: False, "stated", "each", "share", True, or how its data become people's."""
+
+ORDER = "order"
+"""The name of the column of order in the table of a call."""
+STATED = "stated"
+INSTEAD = {
+    "hampel_regression": "linear_regression and shortcut_regression",
+    "chi_square": "crosstab",
+    "R_S": "shortcut_regression",
+    "R_H": "linear_regression",
+    "S": "iqr",
+    "Scale": "iqr",
+    "M": "median",
+    "TM": "trimmed_mean",
+    "A_dist": "stable_value",
+    "A_samp": "stable_value",
+}
+"""Functions that are proved for people, in place of those that are not."""
 
 
-def guard(release: Callable[P, T]) -> Callable[P, T]:
-    """The function behind the guard: nothing leaves it, besides the released value, that depends on rows.
+def options_of(people: Flag, reads: Any) -> tuple[str, ...]:
+    """The options about people that a function has."""
+    if people in (False, STATED):
+        return ()
+    if people in ("each", "share"):
+        return ("person", "per_person", "order")
+    return ("person", *(reads if isinstance(people, bool | str) else people).people)
 
-    Inside a release a row may overflow, divide by zero or make a library warn, and an engine's error may show a cell.
-    None of that may be seen. So around every release
 
-    - NumPy's floating-point errors and Python's warnings are silent;
-    - an error of ours (`UptackError`), whose text is made from public things, leaves without the errors behind it;
-    - any other error becomes `Failed`, which says nothing about the rows; also KeyboardInterrupt, SystemExit and
-      GeneratorExit, which a row's own methods can raise;
-    - what the handler of a signal raised leaves, without anything behind it (`uptack.interrupts`).
+@dataclass(frozen=True)
+class _PeopleOptions:
+    """The options about people in one call."""
 
-    `UPTACK_DEBUG=1` in the environment, for work on uptack itself, lets every error through unchanged.
+    person: Any = None
+    per_person: str | None = None
+    weights: str | None = None
+    at_most: int | None = None
+    order: Any = None
 
-    Errors are raised after the `except` block. Inside it Python would keep the first error as the context of the
-    second, `from None` or not, and with it the rows.
+    @staticmethod
+    def of(declaration: Declaration, given: Mapping[str, Any]) -> _PeopleOptions:
+        """Those of a call. The weights of a person's rows turn truth values into their share, so it needs no mean."""
+        found = _PeopleOptions(**{option: given[option] for option in PEOPLE if option in given})
+        if declaration.people == "share" and found.per_person == "mean":
+            return replace(found, per_person=None)
+        default = getattr(declaration.reads, "weights", None)
+        return replace(found, weights=default) if found.weights is None and default is not None else found
+
+    def shape(self, name: str, data: Any, order: Any) -> Any:
+        """Data with these weights, or these numbers per person; rows without owners unchanged. `order` is a column."""
+        if not _of_people(data):
+            return data
+        if self.per_person is not None:
+            if not hasattr(data, "per_person"):
+                raise InvalidArgument("per_person", f"left out: {name} is not one column of numbers", "given")
+            return data.per_person(self.per_person, order)
+        return data if self.weights is None else data.sharing(self.weights, self.at_most)
+
+
+def _of_people(data: Any) -> bool:
+    """Whether rows have owners."""
+    return bool(getattr(data, "of_people", False))
+
+
+@dataclass(frozen=True)
+class Call:
+    """The arguments for the function itself, and the table that its data became columns of, if they did (`read`)."""
+
+    arguments: tuple[Any, ...]
+    given: dict[str, Any]
+    read: Any = None
+
+    def with_data(self, names: tuple[str, ...], data: Mapping[str, Any], read: Any = None) -> Call:
+        """The call with other data arguments, which have these names."""
+        arguments = tuple(data[key] for key, _ in zip(names, self.arguments, strict=False))
+        given = {key: data.get(key, value) if key in names else value for key, value in self.given.items()}
+        return Call(arguments + self.arguments[len(names) :], given, read)
+
+
+def enter_people(declaration: Declaration, arguments: tuple[Any, ...], given: Mapping[str, Any], by: Any) -> Call:
+    """The call without options about people, on people's data and under their adjacency; with `by`, on groups."""
+    names, call = declaration.data, Call(arguments, {key: value for key, value in given.items() if key not in PEOPLE})
+    wanted = _PeopleOptions.of(declaration, given)
+    relation = call.given.get("adjacency", _default_adjacency(declaration, by))
+    by_person = isinstance(relation, Adjacency) and relation.person
+    data = dict(zip(names, arguments, strict=False)) | {key: given[key] for key in names if key in given}
+    owned = any(map(_of_people, data.values()))
+    if wanted.person is None and not owned and (declaration.people == STATED or not by_person):
+        _refuse_without_person(given)
+        if by is None:
+            return call
+        read = declaration.reads.enter(data, by=by)
+        return call.with_data(names, read.arguments, read)
+    _check_people(declaration, wanted)
+    if wanted.person is not None:
+        return _with_owners(declaration, replace(call, given={**call.given, "adjacency": relation}), data, wanted, by)
+    if not owned:
+        fix = "Pass person=, the column of ids, or open a session with person=."
+        raise InvalidArgument("adjacency", "one about rows if no person is given", str(relation), fix)
+    if not by_person:
+        fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
+        raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
+    _check_shaped(declaration, data)
+    return call.with_data(names, {key: wanted.shape(key, value, wanted.order) for key, value in data.items()})
+
+
+def in_groups(declaration: Declaration, data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A table in groups (`uptack.table.reads.GroupedData`) with the weights of people's rows, and the other options."""
+    others = {key: value for key, value in given.items() if key not in PEOPLE}
+    if not data.of_people:
+        _refuse_without_person(given)
+        return data, others
+    wanted = _PeopleOptions.of(declaration, given)
+    _check_people(declaration, wanted)
+    return wanted.shape(declaration.name, data, wanted.order), others
+
+
+def _refuse_without_person(given: Mapping[str, Any]) -> None:
+    """Refuses options that only make sense with people."""
+    for option in PEOPLE[1:]:
+        if given.get(option) is not None:
+            fix = SURVEY if option == "weights" else ""
+            raise InvalidArgument(option, "left out without person=", checks.outline(given[option]), fix)
+
+
+def _default_adjacency(declaration: Declaration, by: Any) -> Any:
+    """The adjacency if none is given. In groups people are added and removed."""
+    default = next((option.default for option in declaration.options if option.name == "adjacency"), None)
+    return ADD_REMOVE if by is not None else default if isinstance(default, Adjacency) else SUBSTITUTE
+
+
+def _check_people(declaration: Declaration, wanted: _PeopleOptions) -> None:
+    """Refuses what is not proved for people, and options that contradict each other. Looks at no data."""
+    name, people, per_person, weights = declaration.name, declaration.people, wanted.per_person, wanted.weights
+    if people == STATED:
+        fix = "State a sensitivity for people, and pass adjacency=SUBSTITUTE.by_person(...)."
+        must = f"left out: {name} takes the sensitivity of its value as an argument"
+        raise InvalidArgument("person", must, "one", fix)
+    if people is False:
+        instead = f"For people there is {INSTEAD[name]}. " if name in INSTEAD else ""
+        rows = "To protect rows, open the table without person= (in the schema, too) and pass rows_per_person=."
+        fix = instead + rows
+        raise InvalidArgument("person", f"left out: {name} is not proved for people", "one", fix)
+    if not declaration.takes_any:  # which passes them on to a function that refuses them itself
+        _check_proved(declaration, wanted)
+    if people == "each" and per_person is None:
+        fix = "It reduces each person's rows to one number: per_person='mean' takes their mean."
+        raise InvalidArgument("per_person", f"given with person= for {name}", "nothing", fix)
+    if per_person is not None:
+        checks.choice("per_person", per_person, SHARES if people == "share" else HOWS)
+    if weights == "any" and "per_person" in options_of(people, declaration.reads):
+        fix = "It counts people in cells. For one number per person pass per_person='mean'."
+        raise InvalidArgument("weights", f"'people' or 'rows' for {name}", "'any'", fix)
+    if weights is not None and not (isinstance(weights, str) and weights in WEIGHTS):
+        raise InvalidArgument("weights", " or ".join(map(repr, WEIGHTS)), checks.outline(weights), SURVEY)
+    if (per_person == "last") != (wanted.order is not None):
+        got = "nothing" if wanted.order is None else "a column"
+        fix = "It is the column that says which row is the last."
+        raise InvalidArgument("order", "given with per_person='last', and only then", got, fix)
+    if weights == "rows" and wanted.at_most is None:
+        fix = "It is the number of rows of one person that count in full."
+        raise InvalidArgument("at_most", "given with weights='rows'", "nothing", fix)
+    if weights not in ("rows", "any") and wanted.at_most is not None:
+        must = "given with weights='rows' or weights='any', and only then"
+        raise InvalidArgument("at_most", must, checks.describe(wanted.at_most))
+    if wanted.at_most is not None:
+        checks.integer("at_most", wanted.at_most, least=1)
+    if per_person is not None and weights == "rows":
+        fix = "With one number per person, all people have the same weight."
+        raise InvalidArgument("weights", "left out with per_person", repr(weights), fix)
+
+
+def _check_proved(declaration: Declaration, wanted: _PeopleOptions) -> None:
+    """Refuses options about people that a function does not have: its theorem is about rows that share units otherwise.
+
+    A histogram of one number per person, say, would count units of rows with the noise of one person.
     """
+    has, usual = options_of(declaration.people, declaration.reads), getattr(declaration.reads, "weights", None)
+    for option in ("per_person", "weights", "at_most", "order"):
+        value = getattr(wanted, option)
+        if value is not None and option not in has and not (option == "weights" and value == usual):
+            must = f"left out: {declaration.name} has no such option"
+            fix = f"Its options about people are {', '.join(has)}."
+            raise InvalidArgument(option, must, checks.outline(value), fix)
 
-    def run(arguments: tuple[Any, ...], options: dict[str, Any]) -> T:
-        failure: BaseException
-        try:
-            with SILENCE, np.errstate(all="ignore"):
-                return release(*arguments, **options)
-        except Stop:
-            raise
-        except (UptackError, ImportError) as error:
-            failure = error
-        except BaseException:
-            if os.environ.get("UPTACK_DEBUG") == "1":
-                raise
-            failure = Failed(release.__name__)
-        failure.__cause__ = failure.__context__ = None
-        raise failure.with_traceback(None)
 
-    @functools.wraps(release)
-    def behind(*arguments: P.args, **options: P.kwargs) -> T:
-        return watched(lambda: run(arguments, options))
+def _check_shaped(declaration: Declaration, data: Mapping[str, Any]) -> None:
+    """The same of columns that were given numbers per person, or other weights, before they came here."""
+    if declaration.takes_any or isinstance(declaration.people, str):
+        return
+    has, must = options_of(declaration.people, declaration.reads), f"left out: {declaration.name} has no such option"
+    for value in data.values():
+        for column in value if isinstance(value, tuple) else (value,):
+            if getattr(column, "own", None) is not None and "per_person" not in has:
+                raise InvalidArgument("per_person", must, "given")
+            if getattr(getattr(column, "unit", None), "share", "") in ("rows", "any") and "weights" not in has:
+                raise InvalidArgument("weights", must, "given")
 
-    return behind
+
+def _with_owners(
+    declaration: Declaration, call: Call, data: Mapping[str, Any], wanted: _PeopleOptions, by: Any
+) -> Call:
+    """The call on data whose rows have owners, under the adjacency by person."""
+    relation = checks.instance("adjacency", call.given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
+    if relation.person or any(map(_of_people, data.values())):
+        fix = "The data already say whose rows they are, so leave person= out."
+        raise InvalidArgument("person", "given once", "it twice", fix)
+    if call.given.get("rows_per_person", 1) != 1:
+        fix = "However many rows a person has, they count as one; leave rows_per_person out."
+        rows = checks.describe(call.given["rows_per_person"])
+        raise InvalidArgument("rows_per_person", "1 if person is given", rows, fix)
+    how: EnterPeople = declaration.reads if isinstance(declaration.people, bool | str) else declaration.people
+    read = how.enter(data, wanted.person, wanted.order, by)
+    order = None if wanted.order is None else ORDER
+    shaped = {key: wanted.shape(key, value, order) for key, value in read.arguments.items()}
+    call.given["adjacency"] = relation.by_person(*read.table.unit.ids)
+    return call.with_data(declaration.data, shaped, read)
 
 
 # ------------------------------------------------------------------------------------------------------------ declaring

@@ -17,12 +17,12 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.interrupts import SILENCE
 from uptack.labels import shell_word
 from uptack.noise import Entropy
 from uptack.noise.entropy import source as entropy_source
 from uptack.privacy import ADD_REMOVE, SUBSTITUTE, Adjacency, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
-from uptack.registry.declaration import SILENCE
 from uptack.session.session import Session
 from uptack.statistics.column_options import missing_value
 from uptack.table.csv import cells, rules

@@ -19,7 +19,7 @@ from uptack.privacy import SUBSTITUTE, Privacy
 from uptack.privacy.guarantee import adjacency as check_adjacency
 from uptack.privacy.loss import Approximate, Loss
 from uptack.registry import Declaration, find, in_tables
-from uptack.registry.options import in_groups
+from uptack.registry.declaration import in_groups
 from uptack.release import NoReply, Release
 from uptack.statistics.column_options import COUNT_SHARE
 from uptack.statistics.statistic import buys_size, ranks

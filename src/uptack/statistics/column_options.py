@@ -25,8 +25,9 @@ from uptack.noise import Entropy, IntegerLaplace
 from uptack.privacy import Adjacency
 from uptack.registry.options import METHODS
 from uptack.release import Advice, Noise
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Column
-from uptack.table.reads import MEASURED, as_column
+from uptack.table.reads import MEASURED
 from uptack.table.values.entrance import HELD, field
 from uptack.table.values.kinds import LARGEST
 from uptack.table.values.times import UNITS, Form, ParsedTime, parse_time
@@ -305,7 +306,7 @@ class GroupOptions(Promises, total=False):
       number of groups in which one person counts; without it, that is chosen privately. See `uptack.per_group`.
     - `person`: whose rows they are, a column of ids or a tuple of several. The release then protects people with all
       their rows, and people weigh alike. `per_person` first makes one number of each person's rows, and `order` says
-      which is the last. See `uptack.registry.options`.
+      which is the last. See `uptack.registry.declaration`.
     """
 
     by: Any

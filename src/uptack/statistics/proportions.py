@@ -26,8 +26,9 @@ from uptack.release import NoReply, Release
 from uptack.statistics.column_options import GroupOptions, MeanOptions, Question, column, read_question
 from uptack.statistics.statistic import secret_size
 from uptack.table.conditions import conditions
+from uptack.table.memory.table import as_column
 from uptack.table.protocol import Column, Weights
-from uptack.table.reads import SHARES, as_column
+from uptack.table.reads import SHARES
 from uptack.table.unit import Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import HELD, Field
 from uptack.table.values.kinds import NUMERIC

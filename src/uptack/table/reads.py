@@ -2,8 +2,8 @@
 
 A declaration has one `Reads`, which is data. From it follow the arguments that a session makes of a table's columns,
 also of one that must not be read yet (`uptack.table.unread`), and those that a caller's data become where rows belong
-to people or are in groups. Where a caller hands in plain data, the function reads them itself, as columns of a table in
-memory, by their declared types alone (`as_column`, `as_columns`).
+to people or are in groups. Where a caller hands in plain data, the function reads them itself
+(`uptack.table.memory.table.as_column`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from uptack.table.memory.table import MemoryTable
 from uptack.table.names import column_name, comparable, refuse_ids
 from uptack.table.protocol import Column, Columns, GroupedTable, Table
 from uptack.table.unit import Integers, PrivacyUnit
-from uptack.table.values.entrance import NUMBERS, Field, check_kind, column_field, field, frame, matrix_fields, parts
+from uptack.table.values.entrance import Field, column_field, field, frame, matrix_fields, parts
 from uptack.table.values.kinds import NUMERIC, Kind
 from uptack.table.values.times import TIMED
 
@@ -30,38 +30,6 @@ from uptack.table.values.times import TIMED
 
 MEASURED: tuple[Kind, ...] = (*NUMERIC, *TIMED)
 """Kinds of columns that have an order and distances: numbers, times and durations."""
-
-
-def as_column(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Column:
-    """A column of a table, or other data as a column of a table in memory. Other kinds are refused by their type."""
-    if isinstance(x, Column):
-        check_kind(name, x.kind, (x.kind,) if kinds is None else kinds, must)
-        return x
-    return MemoryTable.of({name: column_field(name, x, kinds, must)}).column(name)
-
-
-def as_columns(name: str, x: Any, must: str = "a table of numbers") -> Columns:
-    """Columns of a table as they are; anything else like a table of numbers as columns of one in memory."""
-    if isinstance(x, Columns):
-        return x
-    if isinstance(x, Column):
-        return Columns([x])
-    table = MemoryTable.of(matrix_fields(name, x, must))
-    return Columns(map(table.column, table.fields))
-
-
-def side_by_side(columns: Mapping[str, Any]) -> Columns:
-    """Columns of numbers of one length, each given by itself; None is left out."""
-    given = {name: x for name, x in columns.items() if x is not None}
-    if any(isinstance(x, Column) for x in given.values()):
-        return Columns(given.values())
-    fields = {name: column_field(name, x) for name, x in given.items()}
-    first = next(iter(fields.values()))
-    for name, one in fields.items():
-        if one.size != first.size:
-            raise InvalidArgument(name, f"as long as the first column, {first.size} rows", f"{one.size} rows")
-    table = MemoryTable.of(fields)
-    return Columns(map(table.column, fields))
 
 
 BY_MUST = "a one-dimensional column of categories, or a tuple of such columns"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uptack.table.memory.rows import row_weights
 from uptack.table.names import group_key
 from uptack.table.protocol import GroupedTable, Table, Weights
 from uptack.table.unit import Integers, PrivacyUnit, wide
@@ -54,14 +55,6 @@ def units(cells: Integers, size: int, unit: PrivacyUnit, codes: Integers | None,
         return np.bincount(mine, minlength=size).astype(np.int64)
     weights = row_weights(unit, codes, people)
     return sum_units(cells[inside], None if weights is None else weights[inside], size)
-
-
-def row_weights(unit: PrivacyUnit, codes: Integers | None, people: int) -> Weights:
-    """The units of each row, whose person is `codes` of so many people; None where each row has one."""
-    if codes is None or not unit.weighted:
-        return None
-    each: Integers = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
-    return each
 
 
 def sum_units(cells: Integers, weights: Weights, size: int) -> Integers:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.table.exact_sum import Floats, exact_sum
-from uptack.table.memory.counts import row_weights
 from uptack.table.protocol import Additive, Keys, Of, Weights
 from uptack.table.search import Gap, Order, Piece, PivotCounts, Size, WeightedRows, Window, orders, sum_of_ranks
 from uptack.table.unit import Integers, PrivacyUnit, wide
@@ -140,6 +139,14 @@ class MemoryRows:
 
     def in_memory(self) -> MemoryRows:
         return self
+
+
+def row_weights(unit: PrivacyUnit, codes: Integers | None, people: int) -> Weights:
+    """The units of each row, whose person is `codes` of so many people; None where each row has one."""
+    if codes is None or not unit.weighted:
+        return None
+    each: Integers = unit.weights(np.maximum(np.bincount(codes, minlength=people), 1))[codes]
+    return each
 
 
 def by_weight(rows: Floats, weights: Integers) -> tuple[Floats, Integers]:

@@ -16,7 +16,7 @@ from uptack.table.exact_sum import Floats
 from uptack.table.ids import Owners, of_fields, renumber
 from uptack.table.memory import counts
 from uptack.table.memory.counts import MemoryGroups
-from uptack.table.memory.rows import MemoryRows, person_numbers
+from uptack.table.memory.rows import MemoryRows, person_numbers, row_weights
 from uptack.table.names import column_name
 from uptack.table.protocol import (
     SECRET,
@@ -36,8 +36,17 @@ from uptack.table.protocol import (
     apply_steps,
 )
 from uptack.table.unit import ROW, Integers, PrivacyUnit
-from uptack.table.values.entrance import Field, Mask, no_rows, of_numpy
-from uptack.table.values.kinds import LARGEST, Kind, canonical, sorted_counts
+from uptack.table.values.entrance import (
+    NUMBERS,
+    Field,
+    Mask,
+    check_kind,
+    column_field,
+    matrix_fields,
+    no_rows,
+    of_numpy,
+)
+from uptack.table.values.kinds import LARGEST, NUMERIC, Kind, canonical, sorted_counts
 from uptack.table.values.times import TIMED, Form, label, unit_start
 
 BATCH = 1 << 17
@@ -218,7 +227,7 @@ class MemoryTable(Table):
             values: NDArray[Any] = rows_meeting(self.fields, [value.condition]).astype(np.float64)
             gone = ~rows_meeting(self.fields, [value.among])
         else:
-            field = self.fields[column.name]
+            field = self.fields[value.name]
             values, gone = field.ticks() if field.kind in TIMED else field.numbers()
         bounded = values.dtype.kind != "f" or _finite(values)
         if not bounded:
@@ -265,7 +274,7 @@ class MemoryTable(Table):
         if self.unit.share == "any":
             raise UptackError(WEIGHTLESS)
         fields, rows = [self.fields[column.name] for column in columns], self.present
-        weights = counts.row_weights(self.unit, None if self.codes is None else self.codes[rows], self.people)
+        weights = row_weights(self.unit, None if self.codes is None else self.codes[rows], self.people)
         parts = (
             f([field.take(rows[part]) for field in fields], None if weights is None else weights[part])
             for part in (slice(start, start + BATCH) for start in range(0, max(rows.size, 1), BATCH))
@@ -357,3 +366,38 @@ def _meets(one: Condition, field: Field) -> Mask:
 
     rows: Mask = one.mask(there, same, compare)
     return rows
+
+
+# ---------------------------------------------------------------------------------------------- data that callers pass
+
+
+def as_column(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Column:
+    """A column of a table, or other data as a column of a table in memory. Other kinds are refused by their type."""
+    if isinstance(x, Column):
+        check_kind(name, x.kind, (x.kind,) if kinds is None else kinds, must)
+        return x
+    return MemoryTable.of({name: column_field(name, x, kinds, must)}).column(name)
+
+
+def as_columns(name: str, x: Any, must: str = "a table of numbers") -> Columns:
+    """Columns of a table as they are; anything else like a table of numbers as columns of one in memory."""
+    if isinstance(x, Columns):
+        return x
+    if isinstance(x, Column):
+        return Columns([x])
+    table = MemoryTable.of(matrix_fields(name, x, must))
+    return Columns(map(table.column, table.fields))
+
+
+def side_by_side(columns: Mapping[str, Any]) -> Columns:
+    """Columns of numbers of one length, each given by itself; None is left out."""
+    given = {name: x for name, x in columns.items() if x is not None}
+    if any(isinstance(x, Column) for x in given.values()):
+        return Columns(given.values())
+    fields = {name: column_field(name, x) for name, x in given.items()}
+    first = next(iter(fields.values()))
+    for name, one in fields.items():
+        if one.size != first.size:
+            raise InvalidArgument(name, f"as long as the first column, {first.size} rows", f"{one.size} rows")
+    table = MemoryTable.of(fields)
+    return Columns(map(table.column, fields))

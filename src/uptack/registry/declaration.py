@@ -43,7 +43,8 @@ from uptack.registry.options import HOWS, PEOPLE, SHARES, SURVEY, WEIGHTS, Optio
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Enter = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
+Call = dict[str, Any]
+"""The arguments of a call, all by their names."""
 
 EXAMPLES = {
     "epsilon": "Such as epsilon=1.",
@@ -180,24 +181,24 @@ class Declaration:
         variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return tuple(name for name, p in self._parameters.items() if p.default is p.empty and p.kind not in variable)
 
-    def check_positional(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
-        """Refuses too many positional arguments, and one that is given twice. Their number is public."""
-        if len(arguments) <= len(self.positional) and given.keys().isdisjoint(self.positional[: len(arguments)]):
-            return
-        more, fix = any(p.kind is p.VAR_POSITIONAL for p in self._parameters.values()), ""
-        table, names = arguments[:1], arguments[1:]
+    def bind(self, arguments: Sequence[Any], given: Call) -> Call:
+        """All arguments by their names. Too many are refused, and one that is given twice. Their number is public."""
+        placed = dict(zip(self.positional, arguments, strict=False))
+        if len(placed) == len(arguments) and placed.keys().isdisjoint(given):
+            return placed | given
+        (table, names), fix = (arguments[:1], arguments[1:]), ""
         is_table = any(isinstance(one, str | Mapping) or hasattr(one, "columns") for one in table)
         if self.reads is not None and is_table and names and all(isinstance(name, str) for name in names):
             call = f"{self.name}({', '.join(map(repr, names))}, ...)"
             fix = f"Columns are named in a session: uptack.open(data).{call}."
         elif "epsilon" in self.allowed and "epsilon" not in given:
             fix = "Pass options by name, such as epsilon=1."
-        checks.positional(self.name, self.positional, arguments, given, more=more, fix=fix)
+        return checks.positional(self.name, self.positional, arguments, given, fix=fix)
 
-    def check_required(self, arguments: Sequence[Any], given: Mapping[str, Any]) -> None:
+    def check_required(self, call: Call) -> None:
         """Refuses a call without a required argument, by name."""
         for name in self.required:
-            if name not in given and name not in self.positional[: len(arguments)]:
+            if name not in call:
                 raise InvalidArgument(name, f"given to {self.name}", "nothing", EXAMPLES.get(name, ""))
 
     @property
@@ -320,38 +321,22 @@ def _of_people(data: Any) -> bool:
     return bool(getattr(data, "of_people", False))
 
 
-@dataclass(frozen=True)
-class Call:
-    """The arguments for the function itself, and the table that its data became columns of, if they did (`read`)."""
-
-    arguments: tuple[Any, ...]
-    given: dict[str, Any]
-    read: Any = None
-
-    def with_data(self, names: tuple[str, ...], data: Mapping[str, Any], read: Any = None) -> Call:
-        """The call with other data arguments, which have these names."""
-        arguments = tuple(data[key] for key, _ in zip(names, self.arguments, strict=False))
-        given = {key: data.get(key, value) if key in names else value for key, value in self.given.items()}
-        return Call(arguments + self.arguments[len(names) :], given, read)
-
-
-def enter_people(declaration: Declaration, arguments: tuple[Any, ...], given: Mapping[str, Any], by: Any) -> Call:
-    """The call without options about people, on people's data and under their adjacency; with `by`, on groups."""
-    names, call = declaration.data, Call(arguments, {key: value for key, value in given.items() if key not in PEOPLE})
+def enter_people(declaration: Declaration, given: Call, by: Any) -> tuple[Call, Any]:
+    """The call without options about people, on people's data and under their adjacency; with `by`, on groups. And the
+    table that its data became columns of, if they did (`uptack.table.reads.EnteredData`)."""
+    call = {key: value for key, value in given.items() if key not in PEOPLE}
     wanted = _PeopleOptions.of(declaration, given)
-    relation = call.given.get("adjacency", _default_adjacency(declaration, by))
+    relation = call.get("adjacency", _default_adjacency(declaration, by))
     by_person = isinstance(relation, Adjacency) and relation.person
-    data = dict(zip(names, arguments, strict=False)) | {key: given[key] for key in names if key in given}
+    data = {key: given[key] for key in declaration.data if key in given}
     owned = any(map(_of_people, data.values()))
     if wanted.person is None and not owned and (declaration.people == STATED or not by_person):
         _refuse_without_person(given)
-        if by is None:
-            return call
-        read = declaration.reads.enter(data, by=by)
-        return call.with_data(names, read.arguments, read)
+        read = None if by is None else declaration.reads.enter(data, by=by)
+        return call if read is None else call | read.arguments, read
     _check_people(declaration, wanted)
     if wanted.person is not None:
-        return _with_owners(declaration, replace(call, given={**call.given, "adjacency": relation}), data, wanted, by)
+        return _with_owners(declaration, call, relation, data, wanted, by)
     if not owned:
         fix = "Pass person=, the column of ids, or open a session with person=."
         raise InvalidArgument("adjacency", "one about rows if no person is given", str(relation), fix)
@@ -359,7 +344,7 @@ def enter_people(declaration: Declaration, arguments: tuple[Any, ...], given: Ma
         fix = "Pass adjacency=SUBSTITUTE.by_person(...)."
         raise InvalidArgument("adjacency", "one by person for people's data", checks.describe(relation), fix)
     _check_shaped(declaration, data)
-    return call.with_data(names, {key: wanted.shape(key, value, wanted.order) for key, value in data.items()})
+    return call | {key: wanted.shape(key, value, wanted.order) for key, value in data.items()}, None
 
 
 def in_groups(declaration: Declaration, data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -456,29 +441,30 @@ def _check_shaped(declaration: Declaration, data: Mapping[str, Any]) -> None:
 
 
 def _with_owners(
-    declaration: Declaration, call: Call, data: Mapping[str, Any], wanted: _PeopleOptions, by: Any
-) -> Call:
+    declaration: Declaration, call: Call, relation: Any, data: Call, wanted: _PeopleOptions, by: Any
+) -> tuple[Call, Any]:
     """The call on data whose rows have owners, under the adjacency by person."""
-    relation = checks.instance("adjacency", call.given["adjacency"], Adjacency, "SUBSTITUTE or ADD_REMOVE")
+    checks.instance("adjacency", relation, Adjacency, "SUBSTITUTE or ADD_REMOVE")
     if relation.person or any(map(_of_people, data.values())):
         fix = "The data already say whose rows they are, so leave person= out."
         raise InvalidArgument("person", "given once", "it twice", fix)
-    if call.given.get("rows_per_person", 1) != 1:
+    if call.get("rows_per_person", 1) != 1:
         fix = "However many rows a person has, they count as one; leave rows_per_person out."
-        rows = checks.describe(call.given["rows_per_person"])
+        rows = checks.describe(call["rows_per_person"])
         raise InvalidArgument("rows_per_person", "1 if person is given", rows, fix)
     how: EnterPeople = declaration.reads if isinstance(declaration.people, bool | str) else declaration.people
     read = how.enter(data, wanted.person, wanted.order, by)
     order = None if wanted.order is None else ORDER
-    shaped = {key: wanted.shape(key, value, order) for key, value in read.arguments.items()}
-    call.given["adjacency"] = relation.by_person(*read.table.unit.ids)
-    return call.with_data(declaration.data, shaped, read)
+    shaped = {key: wanted.shape(key, value, order) for key, value in read.arguments.items() if key in data}
+    return call | shaped | {"adjacency": relation.by_person(*read.table.unit.ids)}, read
 
 
 # ------------------------------------------------------------------------------------------------------------ declaring
 
 
-def release(*, enter: Enter | None = None, **stated: Any) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def release(
+    *, enter: Callable[[Call], Call] | None = None, **stated: Any
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Declare a release function by the fields of its `Declaration`. Returns the guarded function.
 
     With `by=per_group` it also takes `by`, `groups` and `share` (`uptack.grouping`). `enter` gets the arguments of
@@ -493,15 +479,12 @@ def release(*, enter: Enter | None = None, **stated: Any) -> Callable[[Callable[
             if "formula" in declaration.allowed:
                 arguments, given = _with_formula(arguments, given)
             declaration.check(given)
-            declaration.check_positional(arguments, given)
-            if enter is not None:
-                arguments, given = enter(arguments, given)
-            grouping = {name: given.pop(name, None) for name in declaration.grouping}
-            call = enter_people(declaration, arguments, given, grouping.get("by"))
-            declaration.check_required(call.arguments, call.given)
-            return (
-                _per_group(declaration, call, grouping) if declaration.by else function(*call.arguments, **call.given)
-            )
+            call = declaration.bind(arguments, given)
+            call = call if enter is None else enter(call)
+            grouping = {name: call.pop(name, None) for name in declaration.grouping}
+            call, read = enter_people(declaration, call, grouping.get("by"))
+            declaration.check_required(call)
+            return _per_group(declaration, call, read, grouping) if declaration.by else declaration.function(**call)
 
         behind = guard(public)
         object.__setattr__(declaration, "public", behind)
@@ -512,7 +495,7 @@ def release(*, enter: Enter | None = None, **stated: Any) -> Callable[[Callable[
     return declare
 
 
-def _with_formula(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _with_formula(arguments: tuple[Any, ...], given: Call) -> tuple[tuple[Any, ...], Call]:
     """A call with its formula as an option and the data in front, however they are given: `f("y ~ x", frame)`,
     `f("y ~ x", data=frame)` and `f(formula="y ~ x", data=frame)`."""
     if not arguments and "data" in given and given.get("formula") is not None:
@@ -526,7 +509,7 @@ def _with_formula(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tu
     return (*data, *arguments[1:]), {**others, "formula": arguments[0]}
 
 
-def _per_group(declaration: Declaration, call: Call, grouping: Mapping[str, Any]) -> Any:
+def _per_group(declaration: Declaration, call: Call, read: Any, grouping: Call) -> Any:
     """The function once for each group, or once if there is no `by`."""
     by, given = grouping["by"], {name: v for name, v in grouping.items() if name != "by" and v is not None}
     if "delta" in given and (by is None or given.get("groups") is not None):
@@ -535,14 +518,7 @@ def _per_group(declaration: Declaration, call: Call, grouping: Mapping[str, Any]
     if by is None:
         for name, value in given.items():
             raise InvalidArgument(name, "left out without by=", checks.describe(value))
-        return declaration.function(*call.arguments, **call.given)
-    given, most = {**call.given, **given}, len(declaration.data)
-    data, others = call.arguments[:most], call.arguments[most:]
-    data += tuple(given.pop(name) for name in declaration.data[len(data) :] if name in given)
-
-    @functools.wraps(declaration.function)
-    def of_group(*parts: Any, **budget: Any) -> Any:
-        return declaration.function(*parts, *others, **budget)
-
+        return declaration.function(**call)
     assert declaration.by is not None
-    return declaration.by(of_group, call.read.grouped(data), **given)
+    data = tuple(call.pop(name) for name in declaration.data if name in call)
+    return declaration.by(declaration.function, read.grouped(data), **call, **given)

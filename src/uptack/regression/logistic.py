@@ -52,16 +52,12 @@ class LogisticLoss(RegressionLoss):
         return np.asarray(np.clip(y, 0.0, 1.0) - logistic(eta), np.float64)
 
 
-def enter_classes(arguments: tuple[Any, ...], given: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def enter_classes(given: dict[str, Any]) -> dict[str, Any]:
     """A call with 0 and 1 in place of the classes, of a formula or of y itself."""
     classes = two_classes(given.get("classes", (0, 1)))
     by_formula = given.get("formula") is not None and not isinstance(given["formula"], DesignColumns)
-    (x, *others), rest = enter_formula(arguments if arguments else (given.get("x"),), given, classes)
-    rest = {k: v for k, v in rest.items() if k not in ("x", "y")} | {"classes": (0, 1)}
-    if by_formula:
-        return (x, *others), rest
-    y = others[0] if others else given.get("y")
-    return (x, code_classes(y, classes), *others[1:]), rest
+    entered = enter_formula(given, classes) | {"classes": (0, 1)}
+    return entered if by_formula else entered | {"y": code_classes(entered["y"], classes)}
 
 
 @release(

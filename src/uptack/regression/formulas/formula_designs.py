@@ -391,16 +391,13 @@ def _check_levels(draft: Draft, found: bool, by: bool = False, told: Any = None)
         raise InvalidArgument("levels", must, got, f"{fix} They are not read off the rows.")
 
 
-def enter_formula(
-    arguments: tuple[Any, ...], given: dict[str, Any], classes: Classes | None = None
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def enter_formula(given: dict[str, Any], classes: Classes | None = None) -> dict[str, Any]:
     """A call with a formula as one with X and y. `formula` is then what is public of X, also of a frame without one.
 
     Where levels are to be found, X is a `Draft`, and there is no y. The response may be texts if it is one of two
     classes, and is 0 and 1 for these.
     """
-    x = arguments[0] if arguments else given.get("x")
-    y = arguments[1] if len(arguments) > 1 else given.get("y")
+    x, y = given.get("x"), given.get("y")
     if given.get("formula") is None or isinstance(given["formula"], DesignColumns):
         if given.get("levels") is not None:
             raise InvalidArgument("levels", "left out without a formula", "some")
@@ -410,7 +407,7 @@ def enter_formula(
         if classes is None:
             check_response(y)
         known = None if given.get("formula") else frame_columns(x, given.get("binary"))
-        return arguments, given if known is None else {**given, "formula": DesignColumns(*known, intercept=True)}
+        return given if known is None else {**given, "formula": DesignColumns(*known, intercept=True)}
     if y is not None:
         raise InvalidArgument("y", "left out with a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
@@ -420,9 +417,9 @@ def enter_formula(
     _check_levels(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
     if draft.open:
-        return (draft,), {**rest, "formula": draft.formula}
+        return {**rest, "x": draft, "formula": draft.formula}
     design, response, public = draft.build({})
-    return (design, response), {**rest, "formula": public}
+    return {**rest, "x": design, "y": response, "formula": public}
 
 
 class FormulaReads(Reads):

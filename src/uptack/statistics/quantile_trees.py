@@ -27,6 +27,7 @@ from uptack.privacy import loss
 from uptack.reach.l_statistics import Floats, quantile_rank
 from uptack.release import Advice
 from uptack.statistics.column_options import Question, least_n
+from uptack.table.memory.rows import merge_windows
 from uptack.table.protocol import Column
 
 Integers = NDArray[np.int64]
@@ -218,7 +219,7 @@ class WindowRows:
                     start = known + rows.size
             if start <= b:
                 pieces.append((start, b))
-        return _merge_ranges(pieces)
+        return merge_windows(pieces)
 
     def _count(self, keys: set[int]) -> None:
         """Count the rows in cells below each of these, and in it: one pass."""
@@ -261,13 +262,6 @@ class WindowRows:
     def _new_digits(self, keys: Integers) -> Integers:
         """New digits for rows in these cells."""
         return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
-
-
-def _merge_ranges(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    out: list[tuple[int, int]] = []
-    for a, b in pieces:
-        out[-1:] = [(out[-1][0], b)] if out and out[-1][1] + 1 == a else [*out[-1:], (a, b)]
-    return out
 
 
 def _join_windows(known: list[tuple[int, Integers]]) -> list[tuple[int, Integers]]:

@@ -100,23 +100,31 @@ class Condition:
             return value not in self.values
         return all(_alike(value, end) and ORDER[sign](value, end) for sign, end in self.ends)
 
-    def mask(self, there: Any, same: Callable[[], Any], compare: Callable[[str, Any], Any]) -> Any:
+    def mask(
+        self,
+        there: Any,
+        same: Callable[[], Any],
+        compare: Callable[[str, Any], Any],
+        limits: tuple[int, int] | None,
+        always: Callable[[bool], Any] = bool,
+    ) -> Any:
         """Which rows meet it, as an array or as an expression of an engine.
 
         `there` says which rows have a value, `same` which have one of its values, `compare` which compare with an end.
+        An end beyond the `limits` of the column's type is no value of that type: all rows compare with it alike, which
+        `always` writes.
         """
         if self.operation in ORDER or self.operation == "between":
-            return reduce(operator.and_, [there, *(compare(sign, end) for sign, end in self.ends)])
+            tests = [
+                compare(sign, end)
+                if limits is None or limits[0] <= end <= limits[1]
+                else always((end > limits[1]) == (sign in ("<", "<=")))
+                for sign, end in self.ends
+            ]
+            return reduce(operator.and_, [there, *tests])
         if self.operation in OTHER:
             return there & ~same()
         return (there & same()) | ~there if None in self.values else there & same()
-
-
-def comparison_of_type(sign: str, end: Any, limits: tuple[int, int] | None) -> bool | None:
-    """Whether a comparison holds for all values of a type that does not reach so far; None where it does."""
-    if limits is None or limits[0] <= end <= limits[1]:
-        return None
-    return bool((end > limits[1]) == (sign in ("<", "<=")))
 
 
 def _alike(value: Hashable, end: Hashable) -> bool:

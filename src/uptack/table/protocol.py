@@ -190,13 +190,15 @@ class Column:
     def coded(self, first: Any, second: Any) -> Column:
         """0 and 1 for two values of the column, and missing for others."""
         equal = Condition(self.name, self.kind, "==", (canonical(second),))
-        either = Condition(self.name, self.kind, "in", (canonical(first), canonical(second)))
-        return Column(self.table, Meets(self.name, equal, either), "number", missing=self.missing)
+        return self.meeting(equal, replace(equal, operation="in", values=(canonical(first), canonical(second))))
 
-    def meeting(self, condition: Condition) -> Column:
-        """1 and 0 for rows that meet a condition and rows that do not. It is about rows, whatever is made of them."""
-        valued = replace(condition, operation="!=", values=(None,))
-        meets = Meets(self.name, condition, valued)
+    def meeting(self, condition: Condition, among: Condition | None = None) -> Column:
+        """1 and 0 for rows that meet a condition and rows that do not, of those that have a value, or meet `among`.
+
+        It is about rows, whatever is made of them.
+        """
+        among = among or replace(condition, operation="!=", values=(None,))
+        meets = Meets(self.name, condition, among)
         return Column(self.table, meets, "number", missing=self.missing, own=self.own)
 
     def floored(self, every: str) -> Column:
@@ -566,9 +568,15 @@ class Table(ABC):
     def trues(self, name: str | None, at_most: int = 1) -> int:
         """How many rows are True, of each person so many at most; without a column, how many there are."""
 
-    @abstractmethod
     def design(self, design: RowDesign) -> tuple[Columns, Column]:
         """X and y, as columns of a table that is made of this one row by row."""
+        table = self._designed(design)
+        *x, y = (table.column(name) for name in design.names)
+        return Columns(x), y
+
+    @abstractmethod
+    def _designed(self, design: RowDesign) -> Table:
+        """The table of X and y."""
 
     @abstractmethod
     def groups(self, by: Sequence[str]) -> GroupedTable:

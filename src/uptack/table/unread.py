@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from uptack.interrupts import Stop
 from uptack.table.conditions import Condition
-from uptack.table.protocol import Column, Columns, GroupedTable, Infinite, RowDesign, Table
+from uptack.table.protocol import Column, GroupedTable, Infinite, RowDesign, Table
 from uptack.table.unit import PrivacyUnit
 from uptack.table.values.kinds import Kind
 from uptack.table.values.times import Form
@@ -51,10 +51,8 @@ class UnreadTable(Table):
     def finite(self, column: Column) -> bool:
         return True
 
-    def design(self, design: RowDesign) -> tuple[Columns, Column]:
-        table = UnreadTable(dict.fromkeys(design.names, "number"), {}, self.unit, self.size)
-        *x, y = (table.column(name) for name in design.names)
-        return Columns(x), y
+    def _designed(self, design: RowDesign) -> UnreadTable:
+        return UnreadTable(dict.fromkeys(design.names, "number"), {}, self.unit, self.size)
 
     def groups(self, by: Sequence[str]) -> UnreadGroups:
         return UnreadGroups(self, tuple(by))

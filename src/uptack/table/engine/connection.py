@@ -235,10 +235,8 @@ def batch_sums(table: Any, f: Callable[[Any], list[Any]], nothing: list[Any], si
     def total(parts: Iterable[list[Any]]) -> list[Any]:
         return reduce(lambda sums, part: [a + b for a, b in zip(sums, part, strict=True)], parts, nothing)
 
-    if backend(table).name == "pyspark":
-        parts = on_partitions(table, lambda _, batches: total(map(f, _larger(batches, size))))
-        return total(part for _, part in parts)
-    return fold_batches(table, lambda batches: total(ahead(f, _larger(batches, size))))
+    each = map if backend(table).name == "pyspark" else ahead
+    return total(part for _, part in on_partitions(table, lambda _, batches: total(each(f, _larger(batches, size)))))
 
 
 def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
@@ -255,9 +253,12 @@ def _larger(batches: Iterator[Any], size: int) -> Iterator[Any]:
 def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: str | None = None) -> list[tuple[int, T]]:
     """The number of each partition of Spark, and what f returns there for the number and the record batches.
 
-    Rows with the same value in the column `together` are first brought to one partition.
+    Rows with the same value in the column `together` are first brought to one partition. All rows of another engine are
+    partition 0.
     """
     con = backend(table)
+    if con.name != "pyspark":
+        return [(0, fold_batches(table, lambda batches: f(0, batches)))]
 
     def partition(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext

@@ -31,8 +31,8 @@ from uptack.table.packages import ibis
 from uptack.table.protocol import Additive, Keys, Of, PerPerson, Steps, apply_steps
 from uptack.table.search import Gap, Order, PivotCounts, Size, WeightedRows, Window, orders, sum_of_ranks
 from uptack.table.unit import Integers, PrivacyUnit, roomy
-from uptack.table.values.entrance import CodedField, Field
-from uptack.table.values.kinds import LARGEST, Kind, canonical, in_order
+from uptack.table.values.entrance import CodedField, Field, merge_labels
+from uptack.table.values.kinds import LARGEST, Kind, canonical
 
 if TYPE_CHECKING:
     from uptack.table.engine.table import EngineTable
@@ -251,12 +251,9 @@ class EngineRows:
             order = np.argsort(found, kind="stable")
             return found[order], np.take(lines[:, there], order, axis=1)
         rows, fold = self._rows_with_places(of), functools.partial(_least_rows, self._layout, places[turn], turn, key)
-        if not self._on_spark:
-            slots, picked = connection.fold_batches(rows, fold)
-        else:
-            found_in = connection.on_partitions(rows, lambda _, parts: fold(parts), "place")
-            slots = np.concatenate([np.empty(0, np.int64), *(part[0] for _, part in found_in)])
-            picked = np.concatenate([np.empty((self.width, 0)), *(part[1] for _, part in found_in)], axis=1)
+        found_in = connection.on_partitions(rows, lambda _, parts: fold(parts), "place")
+        slots = np.concatenate([np.empty(0, np.int64), *(part[0] for _, part in found_in)])
+        picked = np.concatenate([np.empty((self.width, 0)), *(part[1] for _, part in found_in)], axis=1)
         order = np.argsort(slots, kind="stable")
         return slots[order], np.take(picked, order, axis=1)
 
@@ -270,22 +267,19 @@ class EngineRows:
     def _rows_in_places(self, wanted: Integers, of: Of) -> Floats:
         """The rows in places that are sorted.
 
-        Every partition of Spark sends its own. One that has another number of rows than it had is an error.
+        Every partition sends its own. One that has another number of rows than it had is an error.
         """
-        rows = self.all.select(*self.names)
-        if not self._on_spark:
-            size, lines = connection.fold_batches(rows, functools.partial(_rows_in_places, self._layout, wanted, of))
-            if size != (self.n if of == "complete" else self.size):
-                raise UptackError(snapshots.CHANGED)
-            return lines
-        sizes = {place: size[of == "complete"] for place, size in self._partitions.items()}
+        sizes = {0: self.n if of == "complete" else self.size}
+        if self._on_spark:
+            sizes = {place: size[of == "complete"] for place, size in self._partitions.items()}
         ends = np.cumsum([0, *sizes.values()])
         cuts = np.searchsorted(wanted, ends)
         cut = zip(sizes, cuts[:-1], cuts[1:], ends[:-1], strict=True)
         local = {place: wanted[a:b] - start for place, a, b, start in cut}
         layout, nowhere = self._layout, np.empty(0, np.int64)
         parts = connection.on_partitions(
-            rows, lambda place, parts: _rows_in_places(layout, local.get(place, nowhere), of, parts)
+            self.all.select(*self.names),
+            lambda place, parts: _rows_in_places(layout, local.get(place, nowhere), of, parts),
         )
         found = dict(sorted(parts, key=lambda part: part[0]))
         if {place: read for place, (read, _) in found.items()} != sizes:
@@ -368,10 +362,8 @@ class Codes:
 
     def field(self) -> Field:
         """All rows, by the values that occur, in order, a missing one last."""
-        labels = sorted(self._places, key=in_order)
-        ranks = np.empty(len(labels), np.int64)
-        ranks[[self._places[one] for one in labels]] = np.arange(len(labels))
-        return CodedField(self._kind, labels, ranks[np.concatenate(self._parts)])
+        labels, places = merge_labels(list(self._places))
+        return CodedField(self._kind, labels, places[np.concatenate(self._parts)])
 
 
 def _rows_in_places(layout: BatchLayout, wanted: Integers, of: Of, parts: Iterator[Any]) -> tuple[int, Floats]:
@@ -486,6 +478,8 @@ class QueryScans:
         The engine counts rows. It adds up units where they are of one column. Those of several are added up here, or on
         the executors of Spark: conditional sums of many columns take an engine several times as long.
         """
+        if not any(asked.values()):
+            return dict.fromkeys(asked, PivotCounts([], [], [], []))
         if self.weigh is not None and len(asked) == 1:
             return {column: self._column_counts(self.weigh, column, pivots) for column, pivots in asked.items()}
         pivots = [(f"v{column}", pivot) for column, some in asked.items() for pivot in some]
@@ -493,13 +487,11 @@ class QueryScans:
             tests = [side(self.rows[name], float_literal(pivot)) for side in SIDES for name, pivot in pivots]
             counted = connection.count_conditions(self.rows, tests)
             lines = [counted[: len(pivots)], counted[len(pivots) :]] * 2
-        elif pivots:
+        else:
             names = list(dict.fromkeys(name for name, _ in pivots))
             read = functools.partial(_units, [(names.index(name), pivot) for name, pivot in pivots])
             rows, nothing = self.weigh(self.rows).select(*names, "w"), [np.zeros((4, len(pivots)), object)]
             lines = connection.batch_sums(rows, read, nothing)[0].tolist()
-        else:
-            lines = [[]] * 4
         found, start = dict[int, PivotCounts](), 0
         for column, some in asked.items():
             found[column] = PivotCounts(*(line[start : start + len(some)] for line in lines))
@@ -511,8 +503,6 @@ class QueryScans:
 
         Pivots p0 < p1 < ... cut rows into parts 0 (v < p0), 1 (v = p0), 2 (p0 < v < p1), 3 (v = p1), ...
         """
-        if not pivots:
-            return PivotCounts([], [], [], [])
         ends, v = sorted(set(pivots)), f"v{column}"
         rows = weigh(self.rows.filter(self.rows[v] <= float_literal(ends[-1])))
         sides = [side(rows[v], float_literal(end)) for end in ends for side in SIDES]

@@ -15,7 +15,7 @@ import numpy as np
 
 from uptack.errors import InvalidArgument, UptackError
 from uptack.table import snapshots
-from uptack.table.conditions import ORDER, Condition, comparison_of_type
+from uptack.table.conditions import ORDER, Condition
 from uptack.table.engine import connection, design, expressions
 from uptack.table.engine import counts as engine_counts
 from uptack.table.engine.connection import Plain
@@ -38,7 +38,6 @@ from uptack.table.protocol import (
     SECRET,
     Clipped,
     Column,
-    Columns,
     Infinite,
     Meets,
     Name,
@@ -292,16 +291,14 @@ class EngineTable(Table):
     def groups(self, by: Sequence[str]) -> EngineGroups:
         return EngineGroups(self, tuple(by))
 
-    def design(self, wanted: RowDesign) -> tuple[Columns, Column]:
+    def _designed(self, wanted: RowDesign) -> EngineTable:
         rows = self
         if self.conditions:  # rows that do not meet them have no value but in the columns of ids
             hidden = {name: self._hide(self.table[name]) for name in self.table.columns if name not in self.id_columns}
             rows = replace(self, opened=self.table.mutate(**hidden), conditions=())
         expression = design.design_rows(rows, wanted)
         outer = self.outer if wanted.select is not None else expression
-        table = EngineTable(expression, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part)
-        *x, y = (table.column(name) for name in wanted.names)
-        return Columns(x), y
+        return EngineTable(expression, self.unit, tuple(self.ids), outer=outer, is_part=self.is_part)
 
     # ------------------------------------------------------------------------------------------------------- questions
 
@@ -403,13 +400,11 @@ def _meets(one: Condition, values: Any) -> Any:
         return _any_of(one, values, [literal(one.kind, values, value) for value in one.values if value is not None])
 
     def compare(sign: str, end: Any) -> Any:
-        limits = (values.type().bounds.lower, values.type().bounds.upper) if one.kind == "integer" else None
-        always = comparison_of_type(sign, end, limits)
-        if always is not None:
-            return ibis.literal(always)
         return ORDER[sign](values, literal(one.kind, values, end)).fill_null(False)
 
-    return one.mask(~missing(values), same, compare)
+    bounds = values.type().bounds if one.kind == "integer" else None
+    limits = None if bounds is None else (bounds.lower, bounds.upper)
+    return one.mask(~missing(values), same, compare, limits, ibis.literal)
 
 
 def _any_of(one: Condition, values: Any, wanted: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uptack.errors import InvalidArgument, UptackError
-from uptack.table.conditions import ORDER, Condition, comparison_of_type
+from uptack.table.conditions import ORDER, Condition
 from uptack.table.exact_sum import Floats
 from uptack.table.ids import Owners, of_fields, renumber
 from uptack.table.memory import counts
@@ -170,7 +170,7 @@ class MemoryTable(Table):
         fields = {name: field.take(rows) for name, field in self.fields.items()}
         return MemoryTable(fields, self.unit, codes, people, is_part=True)
 
-    def design(self, design: RowDesign) -> tuple[Columns, Column]:
+    def _designed(self, design: RowDesign) -> MemoryTable:
 
         def level_numbers(category: Category) -> Floats:
             """The number of each row's level; NaN where a row counts as missing."""
@@ -184,9 +184,7 @@ class MemoryTable(Table):
         with np.errstate(all="ignore"):
             lines = design.make(reads)
         fields = {name: of_numpy(line) for name, line in zip(design.names, lines, strict=True)}
-        table = replace(self, fields=fields, mask=None)
-        *x, y = (table.column(name) for name in fields)
-        return Columns(x), y
+        return replace(self, fields=fields, mask=None)
 
     # ------------------------------------------------------------------------------------------------------- questions
 
@@ -360,11 +358,7 @@ def _meets(one: Condition, field: Field) -> Mask:
         inside = [value for value in wanted if limits is None or limits[0] <= value <= limits[1]]
         return reduce(np.logical_or, (values == value for value in inside), np.zeros(field.size, bool))
 
-    def compare(sign: str, end: Any) -> Any:
-        always = comparison_of_type(sign, end, limits)
-        return ORDER[sign](values, end) if always is None else always
-
-    rows: Mask = one.mask(there, same, compare)
+    rows: Mask = one.mask(there, same, lambda sign, end: ORDER[sign](values, end), limits)
     return rows
 
 

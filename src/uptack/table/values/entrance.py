@@ -133,7 +133,7 @@ class Field:
         code = values.dtype.kind
         if code not in "iufbMm":
             found, codes = _encode(self.rows())
-            labels, places = _merge_labels(found)
+            labels, places = merge_labels(found)
             return labels_of_kind(labels, self.kind), places[codes]
         gone = np.zeros(self.size, bool) if missing is None else missing
         gone = gone | (np.isnan(values) if code == "f" else np.isnat(values) if code in "Mm" else False)
@@ -144,7 +144,7 @@ class Field:
             plain = [canonical(value) for value in distinct]
             if self._form is not None and self._form.word == "utc":
                 plain = [value.replace(tzinfo=UTC) if isinstance(value, datetime) else value for value in plain]
-            found, places = _merge_labels(plain)
+            found, places = merge_labels(plain)
             inverse = places[inverse]
         codes = np.full(self.size, len(found), np.int64)
         codes[~gone] = inverse
@@ -188,21 +188,18 @@ class Field:
 
     def take(self, rows: NDArray[np.int64]) -> Field:
         """Some of the rows."""
-
-        def read() -> tuple[Array, Mask | None]:
-            values, missing = self._values
-            return values[rows], None if missing is None else missing[rows]
-
-        return Field(self.kind, rows.size, read, form=self._form, categories=self.categories)
+        return self._changed(
+            rows.size, lambda values, missing: (values[rows], None if missing is None else missing[rows])
+        )
 
     def hiding(self, hidden: Mask) -> Field:
         """The same column, in which hidden rows have no value."""
+        return self._changed(
+            self.size, lambda values, missing: (values, hidden if missing is None else missing | hidden)
+        )
 
-        def read() -> tuple[Array, Mask]:
-            values, missing = self._values
-            return values, hidden if missing is None else missing | hidden
-
-        return Field(self.kind, self.size, read, form=self._form, categories=self.categories)
+    def _changed(self, size: int, change: Callable[[Array, Mask | None], tuple[Array, Mask | None]]) -> Field:
+        return Field(self.kind, size, lambda: change(*self._values), form=self._form, categories=self.categories)
 
 
 def no_rows(kind: Kind, form: Form | None = None, categories: bool = False) -> Field:
@@ -225,7 +222,7 @@ def _encode(rows: list[Any]) -> tuple[list[Hashable], NDArray[np.int64]]:
     return [canonical(value) for value in places], codes
 
 
-def _merge_labels(found: list[Hashable]) -> tuple[list[Hashable], NDArray[np.int64]]:
+def merge_labels(found: list[Hashable]) -> tuple[list[Hashable], NDArray[np.int64]]:
     """Canonical values in order, each once, and where those of a list are among them."""
     labels = sorted(set(found), key=in_order)
     order = {label: i for i, label in enumerate(labels)}
@@ -538,7 +535,9 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
     if found is not None:
         return found
     if isinstance(x, np.ndarray) or (hasattr(x, "__array__") and frame(x) is None):
-        made = x if isinstance(x, np.ndarray) else _convert(x)
+        made = x
+        if not isinstance(x, np.ndarray):  # a conversion that fails may say why, and so tell of its content
+            made = interrupts.watched(lambda: interrupts.attempt(lambda: np.asarray(x), lambda: None))
         if made is not None and made.ndim == 1:
             typed = made is x or hasattr(x, "dtype")  # else its rows decide what type NumPy makes of them
             return of_numpy(made) if typed else of_list(list(made))
@@ -547,12 +546,6 @@ def field(name: str, x: Any, must: str = "a one-dimensional column", fix: str = 
     elif isinstance(x, Sequence) and not isinstance(x, str | bytes | bytearray | memoryview):
         return of_list(list(x))
     raise InvalidArgument(name, must, checks.outline(x), fix)
-
-
-def _convert(x: Any) -> Any:
-    """What an object says it is as an array; None where that fails, for a reason that may tell of its content."""
-
-    return interrupts.watched(lambda: interrupts.attempt(lambda: np.asarray(x), lambda: None))
 
 
 def column_field(name: str, x: Any, kinds: Sequence[Kind] | None = NUMERIC, must: str = NUMBERS) -> Field:

@@ -72,9 +72,8 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
             return self.table().text()
         values = {group: reply.value if reply else "⊥" for group, reply in self.items()}
         texts = [repr(v) if isinstance(v, str) and self[group] else str(v) for group, v in values.items()]
-        return lines(
-            f"Groups({{{', '.join(f'{group!r}: {text}' for group, text in zip(values, texts, strict=True))}}})"
-        )
+        each = ", ".join(f"{group!r}: {text}" for group, text in zip(values, texts, strict=True))
+        return lines(f"Groups({{{each}}})")
 
     def figures(self, ends: Ends = None) -> list[Record]:
         """The figures of every group, with their intervals; a line without a value where there is no reply."""

@@ -110,9 +110,8 @@ def exponential(
     >>> exponential(["a", "b"], [0, 100], sensitivity=1, epsilon=1, entropy=SeededEntropy(1)).value
     'b'
     """
-    return _choose(
-        "exponential mechanism", False, candidates, scores, sensitivity, epsilon, monotone, adjacency, entropy
-    )
+    name = "exponential mechanism"
+    return _choose(name, False, candidates, scores, sensitivity, epsilon, monotone, adjacency, entropy)
 
 
 @release(data=("candidates", "scores"), people="stated", page="noise")

@@ -84,7 +84,6 @@ class Plausible:
 
     @property
     def top(self) -> int:
-        """The last copy."""
         return self.size - 1
 
     def floors(self, x: ArrayLike) -> Ordinals:
@@ -102,7 +101,6 @@ class Plausible:
         return int(self.ceils(x)[0])
 
     def values(self, copies: ArrayLike) -> NDArray[np.float64]:
-        """The numbers of which these are copies."""
         starts, times, firsts = self._copies
         copies = np.asarray(copies, np.int64)
         run = np.searchsorted(firsts, copies, side="right") - 1
@@ -126,16 +124,16 @@ Lattice = MachineNumbers | Plausible
 def _runs(lattice: MachineNumbers, low: float, high: float) -> tuple[Ordinals, Ordinals, Ordinals]:
     """Runs of lattice points that are there as often: where they start, how often, and their first copies."""
     first, last = lattice.floor(low), lattice.ceil(high)
-    edges = _binade_edges(lattice)
+    up = np.unique(lattice.floors(np.ldexp(1.0, np.arange(1 - lattice.bias, lattice.bias + 2))))  # powers of two
+    edges = np.r_[1 - up[::-1], 0, up]  # on both sides of 0: between two of them neighbours are equally far apart
     starts = np.unique(np.r_[-lattice.top, first, edges[(edges > first) & (edges <= last)], last + 1])
     starts = starts[starts <= lattice.top]
     counts, inside = np.diff(np.r_[starts, lattice.top + 1]), (starts >= first) & (starts <= last)
     least, most = lattice.values(starts), lattice.values(np.minimum(starts + counts, lattice.top))
     large = inside & (np.maximum(np.abs(least), np.abs(most)) >= max(abs(low), abs(high)) * SMALL)
     half = Fraction(lattice.size - (last - first + 1), 2)
-    widths = [
-        (Fraction(b) - Fraction(a)) * w for a, b, w in zip(least.tolist(), most.tolist(), inside.tolist(), strict=True)
-    ]
+    ends = zip(least.tolist(), most.tolist(), inside.tolist(), strict=True)
+    widths = [(Fraction(b) - Fraction(a)) * there for a, b, there in ends]
     alike, each = half / max(int(counts[large].sum()), 1), half / (sum(widths) or 1)
     times = np.array(
         [
@@ -145,11 +143,3 @@ def _runs(lattice: MachineNumbers, low: float, high: float) -> tuple[Ordinals, O
         np.int64,
     )
     return starts, times, np.cumsum(np.r_[0, (times * counts)[:-1]])
-
-
-def _binade_edges(lattice: MachineNumbers) -> Ordinals:
-    """The ordinals at which powers of two begin, on both sides of 0: between them neighbours are equally far apart."""
-    powers = np.ldexp(1.0, np.arange(1 - lattice.bias, lattice.bias + 2))
-    up = np.unique(lattice.floors(powers))
-    edges: Ordinals = np.r_[1 - up[::-1], 0, up]
-    return edges

@@ -70,10 +70,6 @@ class Proposal:
     def threshold(self) -> int:
         return self.noise.cutoff(self.test.delta) if self.cutoff is None else self.cutoff
 
-    def look(self, entropy: Entropy) -> int:
-        """Draw z; the interval to look at, k = t - z."""
-        return self.threshold - self.noise.sample(entropy=entropy)
-
 
 def diameter(bound: float) -> Holds:
     """The interval is at most `bound` long."""
@@ -187,8 +183,8 @@ class TestedAnswer(Mechanism[Build, TestedValue | None]):
         return self.loss.same_answer
 
     def draw(self, value: Build, entropy: Entropy) -> TestedValue | None:
-        """Thresholds first, then the reach, then the answer."""
-        looks = [proposal.look(entropy) for proposal in self.proposals]
+        """Thresholds first, k = t - z, then the reach, then the answer."""
+        looks = [proposal.threshold - proposal.noise.sample(entropy=entropy) for proposal in self.proposals]
         reach = value(max(0, *looks))
         for place, (proposal, k) in enumerate(zip(self.proposals, looks, strict=True)):
             if k <= 0 or proposal.holds(*reach.interval(k)):

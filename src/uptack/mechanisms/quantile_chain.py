@@ -579,9 +579,7 @@ class RankedRows(Protocol):
     @property
     def size(self) -> int: ...
 
-    def reveal(self, windows: Sequence[tuple[int, int]]) -> None:
-        """Look at the rows of these ranks."""
-        ...
+    def reveal(self, windows: Sequence[tuple[int, int]]) -> None: ...
 
     def places(self, ranks: Integers) -> Integers:
         """The candidates at which rows lie that have been looked at."""

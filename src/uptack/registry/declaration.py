@@ -134,7 +134,6 @@ class Declaration:
 
     @property
     def name(self) -> str:
-        """The name of its function."""
         return self.function.__name__
 
     @functools.cached_property
@@ -152,7 +151,6 @@ class Declaration:
 
     @functools.cached_property
     def allowed(self) -> tuple[str, ...]:
-        """The names of its options."""
         return tuple(option.name for option in self.options)
 
     @functools.cached_property
@@ -167,7 +165,6 @@ class Declaration:
 
     @functools.cached_property
     def positional(self) -> tuple[str, ...]:
-        """The names of its positional arguments."""
         return tuple(name for name, p in self._parameters.items() if p.kind is p.POSITIONAL_OR_KEYWORD)
 
     @functools.cached_property
@@ -216,7 +213,6 @@ class Declaration:
 
     @property
     def summary(self) -> str:
-        """The first line of its docstring."""
         return (self.function.__doc__ or "").strip().partition("\n")[0]
 
     def check(self, given: Mapping[str, Any]) -> None:

@@ -63,7 +63,6 @@ class Option:
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
         return self.default is REQUIRED
 
     @property

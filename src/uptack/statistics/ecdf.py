@@ -96,9 +96,8 @@ class RunningCounts(Mechanism[Integers, tuple[Integers, Integers]]):
 
     def within(self, z: int) -> float:
         """P(no running count is off by more than z)."""
-        return _chance_within(self.lower, self.block, self.scale, z) * _chance_within(
-            self.upper, self.block, self.scale, z
-        )
+        below, above = (_chance_within(bins, self.block, self.scale, z) for bins in (self.lower, self.upper))
+        return below * above
 
     def parts(self, bins: Integers) -> list[Integers]:
         """All that is counted, of both sides: whole blocks, and the single bins that are not the last of one."""
@@ -155,7 +154,6 @@ class Band:
     confidence: float
 
     def at(self, points: ArrayLike) -> tuple[Floats, Floats]:
-        """The bounds at points."""
         x = np.asarray(points, np.float64)
         low = np.append(0.0, self.lower)[np.searchsorted(self.knots, x, side="right")]
         high = np.append(self.upper, 1.0)[np.searchsorted(self.knots, x, side="left")]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -65,10 +66,8 @@ class MeanInterval:
         return moments.frame.half * (math.hypot(noise, sampling * self._sampling_error(confidence)) + 1 / ONE)
 
     def _sampling_error(self, confidence: Rational) -> float:
-        moments = self.moments
-        return normal_quantile(confidence) * math.sqrt(
-            min(moments.variance + moments.second_scale, 1.0) / moments.independent
-        )
+        variance = min(self.moments.variance + self.moments.second_scale, 1.0)
+        return normal_quantile(confidence) * math.sqrt(variance / self.moments.independent)
 
     def around(self, value: Any, confidence: Rational, sampling: bool = True) -> tuple[float, float]:
         """For the population; infinite on a side whose tail is too heavy."""
@@ -87,9 +86,13 @@ class SumInterval(MeanInterval):
     def half(self, confidence: Rational, sampling: bool) -> float:
         moments, q, h = self.moments, laplace_quantile(confidence), self.moments.frame.half
         noise = math.hypot(q * moments.first_scale * moments.rows * h, q * moments.total_scale * moments.frame.centre)
-        return (
-            math.hypot(noise, sampling * self._sampling_error(confidence) * moments.rows * h) + moments.rows * h / ONE
-        )
+        sampled = sampling * self._sampling_error(confidence) * moments.rows * h
+        return math.hypot(noise, sampled) + moments.rows * h / ONE
+
+
+def _notes(moments: Moments, question: Question, tails: Sequence[float], of: str = "mean") -> tuple[str, ...]:
+    """On what was clipped, and on an interval without an end; without tails there is no interval."""
+    return (clipping_note(moments, unit=question.adjacency.unit), *open_ends(*tails, of=of))
 
 
 def _mean() -> Statistic:
@@ -132,10 +135,8 @@ def mean(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Releas
         return question.close(moments)
     value = moments.frame.centre + moments.frame.half * moments.first
     noise = None if question.capped else MeanInterval(moments)  # rows that weigh alike have no theorem
-    endless = () if noise is None else open_ends(*moments.tails(DOUBT))
-    return question.close(
-        Outcome(value, HOW, noise, notes=(clipping_note(moments, unit=question.adjacency.unit), *endless))
-    )
+    notes = _notes(moments, question, () if noise is None else moments.tails(DOUBT))
+    return question.close(Outcome(value, HOW, noise, notes=notes))
 
 
 @release(reads=COLUMN, by=per_group, page="mean", people="each")
@@ -164,7 +165,7 @@ def sum(x: Any, *, epsilon: Rational, **options: Unpack[MeanOptions]) -> Release
     if isinstance(moments, Outcome):
         return question.close(moments)
     value = moments.frame.centre * moments.total + moments.frame.half * moments.added
-    notes = (clipping_note(moments, unit=question.adjacency.unit), *open_ends(*moments.tails(DOUBT)))
+    notes = _notes(moments, question, moments.tails(DOUBT))
     return question.close(Outcome(value, HOW, SumInterval(moments, moments.rows), notes=notes))
 
 
@@ -260,14 +261,9 @@ def _variance(name: str, x: Any, epsilon: Rational, options: MeanOptions, root: 
     variance = moments.frame.half**2 * moments.variance
     noise = None if question.capped else VarianceInterval(moments, variance, fourth, root)
     value = math.sqrt(variance) if root else variance
-    endless = (
-        ()
-        if noise is None
-        else open_ends(*moments.tails(VARIANCE_DOUBT, 2), of="standard deviation" if root else "variance")
-    )
-    return question.close(
-        Outcome(value, HOW, noise, notes=(clipping_note(moments, unit=question.adjacency.unit), *endless))
-    )
+    tails = () if noise is None else moments.tails(VARIANCE_DOUBT, 2)
+    notes = _notes(moments, question, tails, of="standard deviation" if root else "variance")
+    return question.close(Outcome(value, HOW, noise, notes=notes))
 
 
 @release(reads=COLUMN, by=per_group, people=True)

@@ -117,7 +117,6 @@ class Tails:
         return Tails(values, below, values, total - below, tuple(values[ranks].tolist()), total, unit=U)
 
     def below(self, edges: Floats) -> NDArray[np.int64]:
-        """Rows below each edge."""
         return self.below_lows[np.searchsorted(self.lows, edges, "left")]
 
     def outside(self, low: float, high: float) -> int:
@@ -126,7 +125,6 @@ class Tails:
         return int(self.below_lows[below] + self.from_highs[beyond])
 
     def above(self, edges: Floats) -> NDArray[np.int64]:
-        """Rows above each edge."""
         return self.from_highs[np.searchsorted(self.highs, edges, "right")]
 
 
@@ -592,10 +590,8 @@ def frame_moments(
 
 def clipping_note(*moments: Moments, unit: str = "rows", names: Sequence[str] = ()) -> str:
     """A note on clipped values, from public numbers: of one column, or of groups with these names."""
-    of = [f" of {name}" for name in names] or [""]
-    ends = " and ".join(
-        f"{number(round(one.clipped / 2))} {unit}{which}" for one, which in zip(moments, of, strict=True)
-    )
+    of = zip(moments, [f" of {name}" for name in names] or [""], strict=True)
+    ends = " and ".join(f"{number(round(one.clipped / 2))} {unit}{which}" for one, which in of)
     unseen = number(float(f"{math.ceil(max(one.unseen for one in moments)):.2g}"))
     clipped = f"Values outside a privately chosen range were clipped to it (about {ends} at each end)."
     each = " in each group" if names else ""

@@ -71,7 +71,6 @@ class Cells:
         return self.lattice.size << self.digits
 
     def values(self, candidates: Sequence[int]) -> Floats:
-        """The lattice numbers that candidates stand for."""
         return self.lattice.values((np.array(candidates) >> self.digits) - self.lattice.top)
 
     @cached_property
@@ -92,7 +91,6 @@ class Cells:
         return last if last >= 1 else None
 
     def keys(self, x: Floats) -> Integers:
-        """The cells of rows."""
         ordinals = self.lattice.floors(x)
         if self._last is None:
             return ordinals
@@ -115,7 +113,6 @@ class Cells:
         return np.where(inner, self._middle(keys), outer)
 
     def starts(self, keys: Integers) -> Integers:
-        """The first candidate of each cell."""
         inner, ordinals = self._outer(keys)
         own = self.lattice.ceils(np.where(inner, self._middle(keys), 0.0))
         starts: Integers = (np.where(inner, own, ordinals) + self.lattice.top) << self.digits
@@ -177,9 +174,8 @@ class WindowRows:
         selected = self._data.order(new)
         keys = [self._cells.keys(selected.at(np.arange(a, b + 1))) for a, b in new]
         self._count({int(k[end]) for k in keys for end in (0, -1)})
-        self._windows = _join_windows(
-            [*self._windows, *((a, self._window_candidates(a, k)) for (a, _), k in zip(new, keys, strict=True))]
-        )
+        read = [(a, self._window_candidates(a, k)) for (a, _), k in zip(new, keys, strict=True)]
+        self._windows = _join_windows([*self._windows, *read])
 
     def places(self, ranks: Integers) -> Integers:
         """The candidates at which rows of these ranks lie, each from 1 to n and inside the windows so far."""
@@ -236,10 +232,7 @@ class WindowRows:
     def _window_candidates(self, first: int, keys: Integers) -> Integers:
         """The rows from this rank on, with their cells, as candidates in their order."""
         digits, own = np.zeros(keys.size, np.int64), np.ones(keys.size, bool)
-        for key in {
-            int(keys[0]),
-            int(keys[-1]),
-        } | self._cell_digits.keys():  # rows in this cell may lie outside the window
+        for key in {int(keys[0]), int(keys[-1])} | self._cell_digits.keys():  # which may reach beyond the window
             low, high = (int(np.searchsorted(keys, key, side)) for side in ("left", "right"))
             start = first - 1 + low - self._cell_counts[key][0]
             if low < high:
@@ -260,7 +253,6 @@ class WindowRows:
         return self._cell_digits[key]
 
     def _new_digits(self, keys: Integers) -> Integers:
-        """New digits for rows in these cells."""
         return self._account.toss(lambda entropy: entropy.digits(1 << BITS, keys))
 
 
@@ -314,10 +306,8 @@ def tree_loss(tree: Tree) -> loss.Loss:
 
 def plan_tree(n: int, ranks: Sequence[int], epsilon: Fraction, rows_per_person: int) -> tuple[Cells, Tree] | None:
     """The finest candidates that n allows, and the tree over them; None if n is too small for the coarsest."""
-    few = len(ranks) <= FEW
-    offered = Cells.offered(
-        n, 0 if few else 4
-    )  # windows of a tree can hold 2^5 tied rows, and its values need the bits
+    few = len(ranks) <= FEW  # windows of a tree can hold 2^5 tied rows, and its values need the bits
+    offered = Cells.offered(n, 0 if few else 4)
 
     def over(cells: Cells, depth: int | None) -> Tree | None:
         slack = max(4, 2 + 2 * (n >> cells.digits))  # rows with the same digits, twice, and the two ends

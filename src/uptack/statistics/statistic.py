@@ -302,9 +302,7 @@ def outcome_by_tests(statistic: Statistic, data: Column, n: int, question: Quest
     def advice() -> Advice:
         """The number of rows from which on tests pass on smooth data, if there are fewer."""
         other, why = "method='inverse', which needs no test", "the test failed: a few rows could move the answer far"
-        if grids and not _precise_enough(
-            stages, 10**15, question
-        ):  # widths fall so slowly that no table is large enough
+        if grids and not _precise_enough(stages, 10**15, question):  # widths fall slowly: no table is large enough
             return Advice(other=other, why=why)
         narrow = (lambda size: True) if grids else lambda size: SCALE_SLOPE * moves / size <= ptr.log_width(size)
         enough = least_n(lambda size: passes(size) and narrow(size))
@@ -388,9 +386,8 @@ def _trimmed_mean_by_grids(
         return question.refuse(GRIDS, advice)
     bound = spread.value * ptr.safe_factor(spread.noise, failure) * rows / averaged
     if max(spread.value, bound) >= ptr.MOST:
-        return question.refuse(
-            GRIDS, Advice(other="values of a size below 1e300"), why="the released scale is too large"
-        )
+        smaller = Advice(other="values of a size below 1e300")
+        return question.refuse(GRIDS, smaller, why="the released scale is too large")
     off = (n - averaged) // 2
     ranked = data.order([(off + 1, off + 1), (n - off, n - off)])
     mean = Fraction(ranked.total(off + 1, n - off), averaged << SCALE)

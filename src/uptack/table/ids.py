@@ -48,7 +48,6 @@ class Owners:
 
     @property
     def owned_rows(self) -> Integers:
-        """The rows that are somebody's."""
         return np.flatnonzero(self.codes != NOBODY)
 
     def check(self, name: str, size: int) -> None:

@@ -81,7 +81,6 @@ class Distance:
     centre: float
 
     def __call__(self, values: Any) -> Floats:
-        """Of an array."""
         with np.errstate(over="ignore", invalid="ignore"):
             distances: Floats = np.abs(values.astype(np.float64) - self.centre)
             return distances
@@ -92,7 +91,6 @@ class Clipped:
     """x brought to between 0 and 1."""
 
     def __call__(self, values: Any) -> Floats:
-        """Of an array."""
         clipped: Floats = np.clip(values.astype(np.float64), 0.0, 1.0)
         return clipped
 
@@ -171,7 +169,6 @@ class Column:
         return replace(self, missing=float(value))
 
     def floats(self) -> Column:
-        """The same column as floats."""
         return replace(self, integers=False)
 
     def distance(self, centre: float) -> Column:
@@ -281,20 +278,16 @@ class Columns(tuple[Column, ...]):
 
     @property
     def table(self) -> Table:
-        """The table."""
         return self[0].table
 
     @property
     def of_people(self) -> bool:
-        """Whether they say whose their rows are."""
         return any(column.of_people for column in self)
 
     def rows(self, infinite: Infinite = "drop") -> Rows:
-        """The rows that have all their values."""
         return self.table.rows(self, infinite)
 
     def per_person(self, how: str, order: str | None = None) -> Columns:
-        """One number per person of each column."""
         return Columns(column.per_person(how, order) for column in self)
 
     def of(self, table: Table) -> Columns:
@@ -407,7 +400,6 @@ class GroupedTable(ABC):
         return replace(self, at_most=at_most)
 
     def where(self, conditions: Sequence[Condition]) -> GroupedTable:
-        """The rows that meet conditions."""
         return replace(self, table=self.table.where(conditions))
 
     @abstractmethod

@@ -93,11 +93,9 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, str]:
-        """The declared kinds of columns."""
         return {name: column.kind for name, column in self.columns.items() if column.kind is not None}
 
     def column(self, name: str) -> ColumnSchema:
-        """What is declared about a column."""
         return self.columns.get(name, ColumnSchema())
 
     def filled(self, options: Any) -> Any:

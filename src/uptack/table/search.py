@@ -45,7 +45,6 @@ class WeightedRows(NamedTuple):
     weights: Integers | None = None
 
     def sorted(self) -> WeightedRows:
-        """In the order of their values."""
         if self.weights is None:
             return WeightedRows(np.sort(self.values))
         order = np.argsort(self.values)
@@ -96,7 +95,6 @@ class Piece:
     ends: Integers | None = None
 
     def at(self, places: Integers) -> NDArray[Any]:
-        """Their values by place."""
         if self.ends is not None:
             return self.values[np.searchsorted(self.ends, places)]
         return self.values[np.minimum(places - self.first, self.values.size - 1).astype(np.int64, copy=False)]

@@ -91,7 +91,6 @@ class PrivacyUnit:
 
     @cached_property
     def people(self) -> bool:
-        """Whether rows belong to people."""
         return bool(self.ids)
 
     @cached_property

@@ -42,7 +42,6 @@ class UnreadTable(Table):
 
     @staticmethod
     def of(table: Table) -> UnreadTable:
-        """What is public of a table."""
         return UnreadTable(table.kinds, table.forms, table.unit, table.size, table.categorical)
 
     def rows(self, columns: Sequence[Column], infinite: Infinite | None = None) -> UnreadRows:

@@ -70,7 +70,6 @@ class ColumnLook:
 
     @property
     def schema(self) -> ColumnSchema:
-        """As a schema has it."""
         return ColumnSchema(self.kind, self.granularity, na=self.na or None)
 
     def to_dict(self) -> dict[str, Any]:

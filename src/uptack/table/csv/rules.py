@@ -209,9 +209,8 @@ def declared_kinds(types: Types, layout: Layout) -> dict[str, str]:
         )
         raise InvalidArgument("types", "given for a CSV file, which has none", "None", fix)
     stated = dict.fromkeys(layout.names, GUESS) if types == GUESS else types
-    kinds: Mapping[str, str] = checks.instance(
-        "types", stated, Mapping, "a dictionary such as {'age': 'integer'}, or 'guess'"
-    )
+    must = "a dictionary such as {'age': 'integer'}, or 'guess'"
+    kinds: Mapping[str, str] = checks.instance("types", stated, Mapping, must)
     for column, kind in kinds.items():
         column_name(column, dict.fromkeys(layout.names, "other"))
         if not cells.is_kind(kind) and kind != GUESS:

@@ -53,7 +53,6 @@ class FileOptions(rules.Dialect):
     hive: bool = False
 
     def given(self) -> dict[str, Any]:
-        """The options that were given."""
         return {
             field.name: value for field in fields(self) if (value := getattr(self, field.name)) is not field.default
         }

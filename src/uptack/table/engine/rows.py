@@ -64,14 +64,12 @@ class BatchLayout:
     drops: Drops | None
 
     def read(self, batch: Any) -> Floats:
-        """All rows, one line per column."""
         lines = np.empty((self.width, batch.num_rows))
         for i, line in enumerate(lines):
             line[:] = connection.floats(batch.column(i))
         return lines
 
     def there(self, lines: Floats | list[Floats]) -> NDArray[np.bool_]:
-        """Which rows are complete."""
         there = np.ones(lines[0].size, bool)
         for line in lines if self.drops is not None else ():
             there &= np.isfinite(line) if self.drops == "infinite" else ~np.isnan(line)

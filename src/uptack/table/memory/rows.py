@@ -81,7 +81,6 @@ class MemoryRows:
 
     @cached_property
     def lines(self) -> Floats:
-        """One line per column, as floats."""
         if self.width == 1:
             return self.values[0].astype(np.float64, copy=False)[None]
         return np.array([line.astype(np.float64, copy=False) for line in self.values])

@@ -102,7 +102,6 @@ class Field:
 
     @property
     def form(self) -> Form:
-        """How its times or durations are shown."""
         assert self._form is not None, "neither times nor durations"
         return self._form
 
@@ -187,7 +186,6 @@ class Field:
         return np.fromiter(self.rows(), object, self.size)
 
     def take(self, rows: NDArray[np.int64]) -> Field:
-        """Some of the rows."""
         return self._changed(
             rows.size, lambda values, missing: (values[rows], None if missing is None else missing[rows])
         )
@@ -244,7 +242,6 @@ class CodedField(Field):
         return held[self._places], gone[self._places]
 
     def codes(self) -> tuple[list[Hashable], NDArray[np.int64]]:
-        """The values, and each row's place."""
         return list(self._labels), self._places
 
 

@@ -71,7 +71,6 @@ class Form:
 
     @property
     def kind(self) -> Kind:
-        """Of times, or of durations."""
         return "duration" if self.word == "duration" else "time"
 
     @property

@@ -79,10 +79,6 @@ on the data."""
 Spender = Callable[[Mapping[str, Any], Privacy, int], Loss | None]
 """The loss of a release from the same arguments, before it is made; None if only its cost is known."""
 
-Runner = Callable[..., Any]
-"""Runs a function for each group of a table: `uptack.grouping.per_group`, which is passed in, not imported."""
-
-
 SECTIONS = {
     "statistics": "Statistics of one column",
     "discrete": "Counts",
@@ -106,7 +102,7 @@ class Declaration:
 
     - `data` names the arguments that hold data. `reads` says which columns of a table they are; it is None for a
       function that takes something else (a value, a user's function).
-    - `by` runs the function for each group, if that is possible.
+    - `by` runs the function for each group, if that is possible: `uptack.grouping.per_group`, which is not imported.
     - `missing` says whether missing values may be replaced ("replace") or only left out ("drop"); None if the function
       has no such option.
     - `plan` and `spends` describe the error and the loss of a release before it is made.
@@ -121,7 +117,7 @@ class Declaration:
     function: Callable[..., Any]
     data: tuple[str, ...] = ("x",)
     reads: Any = None
-    by: Runner | None = None
+    by: Callable[..., Any] | None = None
     missing: str | None = "replace"
     plan: Planner | None = None
     examples: tuple[Mapping[str, Any], ...] = ({},)

@@ -227,10 +227,6 @@ class Size(NamedTuple):
     rows: int
 
 
-Questions = Generator[tuple[str, Any], Any, list[Piece]]
-"""What the search in one column asks for, one thing after the other, and what it finds."""
-
-
 def orders(scans: Scans, unit: PrivacyUnit, sizes: Mapping[int, Size], windows: Sequence[Window]) -> dict[int, Order]:
     """The same windows of several columns. Searches go on side by side: what they ask at the same time is one scan."""
     whole = {column: Gap(None, None, 1, size.units, size.rows) for column, size in sizes.items()}
@@ -264,8 +260,8 @@ def _places(windows: Sequence[Window], size: Size, unit: PrivacyUnit) -> list[Wi
     return [(a, b) for a, b in zip(firsts, lasts, strict=True) if a <= b]
 
 
-def search(scans: Scans, whole: Gap, windows: Sequence[Window]) -> Questions:
-    """Known rows that cover the windows, which are of places."""
+def search(scans: Scans, whole: Gap, windows: Sequence[Window]) -> Generator[tuple[str, Any], Any, list[Piece]]:
+    """Known rows that cover the windows, which are of places: asks for one thing after the other."""
     known, gaps = list[Piece](), _gaps_of_windows([whole], windows)
     asked = 2 * sum(b - a + 1 for a, b in windows) * whole.rows / max(whole.last, 1)
     for turn in range(ROUNDS):

@@ -276,10 +276,6 @@ def on_partitions(table: Any, f: Callable[[int, Iterator[Any]], T], together: st
     return snapshots.run_query(con, collect)
 
 
-WAITING = 1
-"""Batches that wait while one is worked on."""
-
-
 def ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
     """f of one batch after the other, in a thread of its own: meanwhile the next batch is made, or two."""
     from concurrent.futures import ThreadPoolExecutor
@@ -292,7 +288,7 @@ def ahead(f: Callable[[Any], T], batches: Iterator[Any]) -> Iterator[T]:
         waiting: deque[Future[T]] = deque()
         for batch in batches:
             waiting.append(thread.submit(quiet, batch))
-            if len(waiting) > WAITING:
+            if len(waiting) > 1:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

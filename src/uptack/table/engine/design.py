@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 SETTINGS = ("memory_limit", "threads")
 """What a connection to DuckDB may use. A copy of its rows is read by one that may use as much."""
 
-Wanted = tuple[Read, int | None]
-"""A column, and the number of the level that is 1; None for a column of numbers, or the number of each row's level."""
-
 
 def design_rows(table: EngineTable, design: RowDesign) -> Any:
     """An expression, or a table of a file, with the columns of X by number, y, and ids k0, k1, ..."""
@@ -52,8 +49,10 @@ def design_rows(table: EngineTable, design: RowDesign) -> Any:
 # ------------------------------------------------------------------------------------------------- columns and dummies
 
 
-def _select(table: EngineTable, wanted: Mapping[str, Wanted]) -> Any:
+def _select(table: EngineTable, wanted: Mapping[str, tuple[Read, int | None]]) -> Any:
     """An expression with these columns as floats, and the ids. Each row is made from one of the table.
+
+    With a column goes the number of the level that is 1; None for numbers, or for the number of each row's level.
 
     The place of a row's value among the levels is worked out once for all columns of a category: the query grows with
     the number of levels, and not with its square.
@@ -86,10 +85,9 @@ def _level_number(table: EngineTable, category: Category) -> Any:
 # -------------------------------------------------------------------------------------------------- made by Python
 
 
-Make = Callable[[Sequence[Floats]], Sequence[Floats]]
-
-
-def _compute_batch(names: Sequence[str], reads: int, make: Make, batch: Any) -> Any:
+def _compute_batch(
+    names: Sequence[str], reads: int, make: Callable[[Sequence[Floats]], Sequence[Floats]], batch: Any
+) -> Any:
     """A record batch of made columns, here or on an executor: `make` reads the first columns, and the others stay.
 
     Nobody sees floating-point warnings there.

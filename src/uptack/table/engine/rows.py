@@ -52,9 +52,6 @@ BATCH = 1 << 18
 HELD = 1 << 25
 """Rows of which a value and a weight may be in memory, where order statistics are looked for."""
 
-Sizes = dict[int, tuple[int, int]]
-"""Of every partition, how many rows it has and how many are complete."""
-
 
 @dataclass(frozen=True)
 class BatchLayout:
@@ -256,8 +253,8 @@ class EngineRows:
         return slots[order], np.take(picked, order, axis=1)
 
     @cached_property
-    def _partitions(self) -> Sizes:
-        """One scan: Spark does the same with the same rows."""
+    def _partitions(self) -> dict[int, tuple[int, int]]:
+        """How many rows a partition of Spark has, and how many are complete: one scan, the same with the same rows."""
         rows = self.all.select(*self.names)
         key, sizes = ("partitions", rows.op(), self.drops), functools.partial(_partition_sizes, self._layout)
         return snapshots.once(self._con, key, lambda: dict(sorted(connection.on_partitions(rows, sizes))))

@@ -212,28 +212,49 @@ def guard(release: Callable[P, T]) -> Callable[P, T]:
 
     `UPTACK_DEBUG=1` in the environment, for work on uptack itself, lets every error through unchanged.
 
+    """
+
+    @functools.wraps(release)
+    def behind(*arguments: P.args, **options: P.kwargs) -> T:
+        def run() -> T:
+            with SILENCE, np.errstate(all="ignore"):
+                return release(*arguments, **options)
+
+        return _withheld(run, lambda: Failed(release.__name__), (UptackError, ImportError))
+
+    return behind
+
+
+UNREADABLE = "the rows could not be read (the message of the engine is withheld, since it may quote a row)"
+
+
+def without_engine_errors(read: Callable[[], T], instead: UptackError | None = None) -> T:
+    """What `read()` returns. An error of an engine may quote a row, so another one takes its place."""
+    return _withheld(read, lambda: instead or UptackError(UNREADABLE), (UptackError,))
+
+
+def _withheld(run: Callable[[], T], instead: Callable[[], UptackError], shown: tuple[type[Exception], ...]) -> T:
+    """What `run()` returns. Errors of these types leave alone, and all others as another one.
+
     Errors are raised after the `except` block. Inside it Python would keep the first error as the context of the
     second, `from None` or not, and with it the rows.
     """
 
-    def run(arguments: tuple[Any, ...], options: dict[str, Any]) -> T:
-        failure: BaseException
+    def reading() -> T:
         try:
-            with SILENCE, np.errstate(all="ignore"):
-                return release(*arguments, **options)
+            return run()
         except Stop:
             raise
-        except (UptackError, ImportError) as error:
-            failure = error
-        except BaseException:
+        except shown as known:
+            error: Exception = known
+        except BaseException:  # an interrupt is recognised by its signal, and passes
             if os.environ.get("UPTACK_DEBUG") == "1":
                 raise
-            failure = Failed(release.__name__)
-        failure.__cause__ = failure.__context__ = None
-        raise failure.with_traceback(None)
+            error = instead()
+        error.__cause__ = error.__context__ = None
+        try:
+            raise error.with_traceback(None)
+        finally:
+            del error  # else the frame and the error would keep each other, and a file open
 
-    @functools.wraps(release)
-    def behind(*arguments: P.args, **options: P.kwargs) -> T:
-        return watched(lambda: run(arguments, options))
-
-    return behind
+    return watched(reading)

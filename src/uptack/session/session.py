@@ -22,6 +22,7 @@ from uptack.discrete.histograms import as_crosstab
 from uptack.display import FigureTable
 from uptack.display.tabular import align_lines
 from uptack.errors import InvalidArgument, UptackError, WrongArguments, shorter
+from uptack.interrupts import without_engine_errors
 from uptack.labels import label
 from uptack.noise import Entropy
 from uptack.privacy import Adjacency, Privacy, tight
@@ -37,7 +38,6 @@ from uptack.table.conditions import FIX, MAPPING, MOST_CONDITIONS, Condition, co
 from uptack.table.names import ROW_NUMBERS, column_name, refuse_ids
 from uptack.table.protocol import Table
 from uptack.table.schema import Schema
-from uptack.table.snapshots import without_engine_errors
 from uptack.table.values.kinds import NUMBERS
 
 if TYPE_CHECKING:

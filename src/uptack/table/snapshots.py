@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from uptack import interrupts
 from uptack.errors import UptackError
+from uptack.interrupts import without_engine_errors
 
 T = TypeVar("T")
-UNREADABLE = "the rows could not be read (the message of the engine is withheld, since it may quote a row)"
 CHANGED = "the table changed while it was read, so nothing is released; what was debited stays debited"
 ELSEWHERE = "the files have changed since they were opened; open them again"
 IDLE = 0
@@ -71,29 +70,6 @@ def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
             kept.answers[key] = make()
         found: T = kept.answers[key]
         return found
-
-
-def without_engine_errors(read: Callable[[], T], instead: UptackError | None = None) -> T:
-    """What `read()` returns. An error of an engine may quote a row, so another one takes its place.
-
-    Errors are raised outside of the block that catches them. Inside, Python would keep the first error as the context
-    of the next, and show both.
-    """
-
-    def reading() -> T:
-        try:
-            return read()
-        except UptackError as known:
-            error = known
-        except BaseException:  # an interrupt is recognised by its signal, and passes
-            error = instead or UptackError(UNREADABLE)
-        error.__context__ = error.__cause__ = None
-        try:
-            raise error
-        finally:
-            del error  # else the frame and the error would keep each other, and a file open
-
-    return interrupts.watched(reading)
 
 
 def run_query(con: Any, read: Callable[[], T]) -> T:

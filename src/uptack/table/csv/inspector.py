@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from uptack.errors import InvalidArgument
+from uptack.interrupts import without_engine_errors
 from uptack.table.csv import cells, recoding, rules
 from uptack.table.csv.cells import Numbers
 from uptack.table.csv.rules import FORMATS, unambiguous
@@ -25,7 +26,6 @@ from uptack.table.csv.time_cells import DURATION, beyond_a_day
 from uptack.table.engine.files import NEAR, FileOptions, ambiguous, hint, local_files, text_layout
 from uptack.table.packages import pc
 from uptack.table.schema import ColumnSchema
-from uptack.table.snapshots import without_engine_errors
 
 SIGNS = ((".", ""), (".", ","), (",", ""), (",", "."), (",", " "), (".", " "), (".", "'"))
 FORMS = tuple(Numbers(*signs) for signs in SIGNS)

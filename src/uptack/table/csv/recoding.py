@@ -21,8 +21,8 @@ import numpy as np
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.interrupts import without_engine_errors
 from uptack.table.packages import pa
-from uptack.table.snapshots import without_engine_errors
 
 PACKED = {".gz": ("gzip", b"\x1f\x8b"), ".bz2": ("bz2", b"BZh"), ".zst": ("zstd", b"\x28\xb5\x2f\xfd")}
 """Compressions by the end of a file's name, and the first bytes of such files."""

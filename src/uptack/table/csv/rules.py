@@ -26,6 +26,7 @@ from typing import Any
 
 from uptack import checks
 from uptack.errors import InvalidArgument
+from uptack.interrupts import without_engine_errors
 from uptack.progress import track
 from uptack.table.csv import cells, recoding
 from uptack.table.csv.cells import Numbers
@@ -33,7 +34,6 @@ from uptack.table.csv.time_cells import PATTERNS, null_scalar
 from uptack.table.engine.connection import ahead
 from uptack.table.names import column_name
 from uptack.table.packages import arrow_csv, pa, pc, pq
-from uptack.table.snapshots import without_engine_errors
 from uptack.table.values.times import TYPES
 
 GUESS = "guess"

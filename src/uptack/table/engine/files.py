@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from uptack import checks
 from uptack.errors import InvalidArgument, UnknownName, UnknownOption, UptackError
+from uptack.interrupts import without_engine_errors
 from uptack.labels import label, shell_word
 from uptack.table import schema as schemas
 from uptack.table.csv import cells, recoding, rules
@@ -25,7 +26,7 @@ from uptack.table.engine import connection
 from uptack.table.names import column_name
 from uptack.table.packages import ibis, pa, pads, pc
 from uptack.table.schema import Schema
-from uptack.table.snapshots import state, without_engine_errors
+from uptack.table.snapshots import state
 
 T = TypeVar("T")
 FORMATS = {

@@ -629,3 +629,11 @@ def test_people_in_several_groups_share_epsilon_and_delta(groups):
     options = {"by": np.tile(["a", "b"], 2000), "groups": ["a", "b"], "person": ids, "groups_per_person": groups}
     made = ut.median(x, epsilon=8, delta=1e-3, method="ptr", entropy=ut.SeededEntropy(1), **options)
     assert (made.privacy.epsilon, made.privacy.delta) == (8, 1e-3)
+
+
+def test_a_missing_argument_is_named_in_groups_too():
+    session = ut.open({"x": np.arange(400.0), "ward": np.array(["a", "b"] * 200)})
+    with pytest.raises(ut.InvalidArgument, match=r"^p must be given to quantile"):
+        session["x"].quantile(by="ward", groups=["a", "b"], epsilon=1)
+    with pytest.raises(ut.InvalidArgument, match=r"^low must be given to interquantile_range"):
+        session["x"].interquantile_range(high=0.9, by="ward", groups=["a", "b"], epsilon=1)

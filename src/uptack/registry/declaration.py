@@ -342,6 +342,7 @@ def enter_people(declaration: Declaration, given: Call, by: Any) -> tuple[Call, 
 def in_groups(declaration: Declaration, data: Any, given: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """A table in groups (`uptack.table.reads.GroupedData`) with the weights of people's rows, and the other options."""
     others = {key: value for key, value in given.items() if key not in PEOPLE}
+    declaration.check_required(dict.fromkeys(declaration.data) | others)
     if not data.of_people:
         _refuse_without_person(given)
         return data, others

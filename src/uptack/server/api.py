@@ -1,14 +1,6 @@
 """The HTTP API. A release function that is declared is an endpoint, with the JSON Schema of its options.
 
-GET  /api/datasets                                  data sets, each with its public face
-GET  /api/datasets/{dataset}
-POST /api/datasets/{dataset}/plans/{statistic}      free: price, expected error, whether ⊥ is certain
-POST /api/datasets/{dataset}/releases/{statistic}   dry run, debit, read, store, answer
-POST /api/datasets/{dataset}/examples/{statistic}   free: the same on made-up rows
-GET  /api/releases, /api/releases/{id}              the caller's own
-GET  /api/releases/{id}/at?x=1&x=2                  values of a released function
-GET  /api/datasets/{dataset}/ledger                 entries and the head of the chain
-POST /api/releases/{id}/decision, /api/datasets/{dataset}/pause, /allowances, /api/tokens      the curator's
+What a browser or a program gets is listed in `docs/server.md` and in `/api/openapi.json`.
 """
 
 from __future__ import annotations

@@ -316,23 +316,21 @@ def as_text(result: Made) -> str:
 def _value_lines(result: Release[Any]) -> list[str]:
     """One line for each number, with its name and its interval if it has them."""
     value, names, (ends, percent) = result.value, result.labels, result.interval_at_hand()
-    if isinstance(value, Mapping) and not value:
+    counted = isinstance(value, Mapping)
+    if counted and not value:
         return ["nothing is frequent enough to be listed"]
-    if isinstance(value, Mapping):
-        pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+    if hasattr(value, "points"):
+        return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if hasattr(value, "table") and not counted:
+        return str(value.table().text(sys.maxsize)).splitlines()
+    if np.ndim(value) == 0 and not counted:  # of a function JSON has all
+        return [str(value) if hasattr(value, "to_dict") else _with_interval(value, ends, percent)]
+    pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+    if counted:
         shown = [_entry(one, pair, percent) for one, pair in zip(value.values(), pairs, strict=True)]
         bins = getattr(value, "of_edges", False)
         cells = [f"{number(name[0])} to {number(name[1])}" if bins else label(name) for name in value]
         return [f"{cell}\t{text}" for cell, text in zip(cells, shown, strict=True)]
-    if hasattr(value, "points"):
-        return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
-    if hasattr(value, "table"):
-        return str(value.table().text(sys.maxsize)).splitlines()
-    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
-        return [str(value)]
-    if np.ndim(value) == 0:
-        return [_with_interval(value, ends, percent)]
-    pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
     shown = [_with_interval(one, pair, percent) for one, pair in zip(value, pairs, strict=True)]
     called = [label(name) for name in names] if len(names) == len(shown) else []
     return align_lines(list(zip(called, shown, strict=True))) if called else shown
@@ -341,10 +339,6 @@ def _value_lines(result: Release[Any]) -> list[str]:
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
     text, interval = figure_text(value, *((None, None) if ends is None else ends))
     return f"{text}{apart}{percent} interval {interval}" if interval else text
-
-
-def _value_text(value: Any) -> str:
-    return words(value) if isinstance(value, date | timedelta) else number(value)
 
 
 def _entry(value: Any, ends: Any, percent: str) -> str:
@@ -356,7 +350,7 @@ def _entry(value: Any, ends: Any, percent: str) -> str:
     held = value.value if isinstance(value, Release) else value
     if np.ndim(held) == 0:
         return _with_interval(held, ends, percent, "\t")
-    numbers = [_value_text(one) for one in held]
+    numbers = [words(one) if isinstance(one, date | timedelta) else number(one) for one in held]
     if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
         return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
     return " ".join(numbers)

@@ -228,12 +228,9 @@ def create(
 def show(place: str, dataset: str, as_json: bool) -> int:
     """Every entry with its cost, the sum of all costs, and what is left."""
     book = open_ledger(place, dataset=dataset)
-    if as_json:
-        history = [entry.to_dict() for entry in book.history()]
-        left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
-        say(json_text({**left, "history": history}, indent=2))
-        return ANSWER
-    say(book.table().text(sys.maxsize))
+    history = [entry.to_dict() for entry in book.history()]
+    left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
+    say(json_text({**left, "history": history}, indent=2) if as_json else book.table().text(sys.maxsize))
     return ANSWER
 
 

@@ -126,7 +126,6 @@ def command(declaration: Declaration) -> click.Command:
 
 
 def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
-    """The function that makes a request from the arguments of a command."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
         options, response = {name: value for name, value in given.items() if value not in ((), None)}, target

@@ -34,7 +34,7 @@ from uptack.session import Session
 from uptack.session.session import INFERRED
 from uptack.table import schema as schemas
 from uptack.table.csv import cells
-from uptack.table.csv.inspector import ColumnLook, Look, inspect_file
+from uptack.table.csv.inspector import Look, inspect_file
 from uptack.table.engine import files
 from uptack.table.ids import MANY, SOUNDS, Repeats, repeats
 from uptack.table.names import column_name
@@ -142,27 +142,23 @@ def look_lines(seen: Look | None) -> list[str]:
     """The result of inspecting a CSV file, as lines."""
     if seen is None:
         return []
-    how = ", ".join(f"{key} {_option_text(value)}" for key, value in seen.dialect.items() if value not in ("", []))
+
+    def text(value: Any) -> str:
+        words = " ".join(map(label, value)) if isinstance(value, list) else repr(value)
+        return ("no", "yes")[value] if isinstance(value, bool) else words
+
+    how = ", ".join(f"{key} {text(value)}" for key, value in seen.dialect.items() if value not in ("", []))
     lines = [f"  the file: {how}"]
     if seen.odd:
         lines.append(f"  {seen.odd:,} of {seen.rows:,} rows have too few or too many cells, and are read as missing")
     if len(seen.columns) == 1:
         lines.append("  there is one column. If another character separates cells, pass --delimiter")
-    lines += [f"  {label(column.name)}: {_column_text(column)}" for column in seen.columns]
+    for column in seen.columns:
+        step = "" if column.granularity is None else f", multiples of {float(column.granularity):g}"
+        others = f" ({', '.join(map(label, column.words))})" if column.words else ""
+        wrong = f"; {column.misfits:,} of {column.filled:,} cells are not, and become missing values{others}"
+        lines.append(f"  {label(column.name)}: {column.kind}{step}{wrong if column.misfits else ''}")
     return [*lines, *(f"  {column.hint}" for column in seen.columns if column.hint)]
-
-
-def _column_text(column: ColumnLook) -> str:
-    step = "" if column.granularity is None else f", multiples of {float(column.granularity):g}"
-    others = f" ({', '.join(map(label, column.words))})" if column.words else ""
-    wrong = f"; {column.misfits:,} of {column.filled:,} cells are not, and become missing values{others}"
-    return f"{column.kind}{step}{wrong if column.misfits else ''}"
-
-
-def _option_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return " ".join(map(label, value)) if isinstance(value, list) else repr(value)
 
 
 def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
@@ -246,16 +242,14 @@ def init(
 def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjacency) -> tuple[str, str | None]:
     """Creates the ledger of a table. Returns its place and data set as the schema names them."""
     schemas.check_ledger_place(place)
-    if "://" in place:
-        dataset = Path(path).name
-        made = open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)
-        say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
-        return place, dataset
-    file = Path(place)
-    if file.exists():
+    file, remote = Path(place), "://" in place
+    if not remote and file.exists():
         raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
-    made = open_ledger(file, epsilon, delta, adjacency=relation)
+    named = {"dataset": Path(path).name} if remote else {}
+    made = open_ledger(place, epsilon, delta, adjacency=relation, **named)
     say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
+    if remote:
+        return place, named["dataset"]
     same = file.resolve().parent == schemas.schema_place(path).resolve().parent
     return file.name if same else str(file.resolve()), None
 
@@ -344,7 +338,6 @@ class _Questions:
         return replace(schema, person=person, noun=noun, adjacency="substitute" if public else "add-remove")
 
     def _until(self, question: str, usual: str, read: Any) -> Any:
-        """The first valid answer."""
         while True:
             try:
                 return read(self.word(question, usual))

@@ -127,7 +127,6 @@ class Audit:
         return "\n\n".join("\n".join(part) for part in parts if part)
 
     def to_markdown(self) -> str:
-        """The same as Markdown."""
         parts = [["| " + " | ".join(row) + " |" for row in rows] for rows in self.tables()]
         for lines, rows in zip(parts, self.tables(), strict=True):
             lines.insert(1, "|" + "---|" * len(rows[0]))
@@ -226,7 +225,6 @@ def run(
 
 @cache
 def _digest() -> str:
-    """A hash of the code of uptack."""
     files = sorted(Path(uptack.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

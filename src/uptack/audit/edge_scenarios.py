@@ -130,7 +130,6 @@ what one row may."""
 
 
 def _moves(table: bool = False) -> Pairs:
-    """All of them."""
     return {f"{d} to {e}": _placed(d, e, table=table) for d, e in MOVES}
 
 

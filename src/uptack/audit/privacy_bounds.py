@@ -165,7 +165,6 @@ def _below(hits: NDArray[np.int64], draws: int, risk: float) -> Floats:
 
 
 def _above(hits: NDArray[np.int64], draws: int, risk: float) -> Floats:
-    """The upper ones."""
     return np.where(hits < draws, beta.isf(risk, hits + 1, np.maximum(draws - hits, 1)), 1.0)
 
 

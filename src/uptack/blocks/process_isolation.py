@@ -64,7 +64,6 @@ class Job(NamedTuple):
     load: Callable[[], Any]
 
     def answer(self) -> bytes:
-        """Do it."""
         return self.run(self.load())
 
 
@@ -75,7 +74,6 @@ class Sealed(NamedTuple):
     load: bytes
 
     def open(self) -> Job:
-        """The job."""
         return Job(pickle.loads(self.run), partial(_load, self.load))
 
 
@@ -240,7 +238,6 @@ class Answers:
         return b"".join(parts)
 
     def _wait(self, deadline: float) -> None:
-        """Until there is something to read."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.fd, selectors.EVENT_READ)
             while not selector.select(LOOK):
@@ -443,7 +440,6 @@ class _Worker:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to wait for."""
         whole = len(self.received) - HEADER.size >= self._length
         return whole or self.closed or time.monotonic() >= self.deadline
 

@@ -183,6 +183,5 @@ class ShareNoise:
     blocks: int
 
     def around(self, value: Vote, confidence: Rational) -> tuple[float, float]:
-        """An interval for the share."""
         low, high = self.count.around(value.share * self.blocks, confidence)
         return max(low / self.blocks, 0.0), min(high / self.blocks, 1.0)

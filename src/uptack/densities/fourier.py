@@ -112,10 +112,6 @@ def _cells(x: Floats, low: float, side: float) -> Integers:
     return np.minimum((share * CELLS).astype(np.int64), CELLS - 1)
 
 
-def _cell_counts(x: Floats, low: float, side: float) -> list[Integers]:
-    return [np.bincount(_cells(x, low, side), minlength=CELLS)]
-
-
 @dataclass(frozen=True)
 class DensityBox:
     """A box by its ends, one of each a column."""
@@ -128,7 +124,7 @@ def count_cells(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     """The cells that rows are in, and how many, or how many units of people, are in each."""
     low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
     if len(columns) == 1 and not columns[0].unit.weighted:
-        (counts,) = columns[0].sum(functools.partial(_cell_counts, low=low[0], side=sides[0]))
+        (counts,) = columns[0].sum(lambda x: [np.bincount(_cells(x, low[0], sides[0]), minlength=CELLS)])
         filled = np.flatnonzero(counts)
         return filled.reshape(-1, 1), counts[filled]
     values, units = features(columns)
@@ -198,7 +194,6 @@ class _FourierPlan:
     adjacency: Adjacency
 
     def noise(self, degree: int) -> MomentNoise:
-        """The noise for all moments up to a degree."""
         count = ((2 * degree + 1) ** self.dimension - 1) // 2
         law = LaplaceNoise if self.kind == "laplace" else BallNoise if degree <= 2 else CaratheodoryNoise
         return law(count, self.epsilon, self.adjacency)
@@ -218,11 +213,9 @@ class _FourierPlan:
         return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
 
     def bearable(self, degree: int, n: int) -> bool:
-        """Whether the noise is small enough."""
         return self.noise_error(degree, n) <= MOST_NOISE and self.noise(degree).scale <= LARGEST_SCALE
 
     def fits(self, n: int, wanted: int | None) -> bool:
-        """Whether the noise leaves something to see."""
         return self.bearable(wanted or _best_degree(self, n), n)
 
 

@@ -99,7 +99,6 @@ class CovarianceFactor:
 
     @property
     def points(self) -> Floats:
-        """X, in the order of the rows."""
         return self._points[: self.size]
 
     def row(self, i: int) -> Floats:
@@ -107,7 +106,6 @@ class CovarianceFactor:
         return np.asarray(self._panels[i // PANEL][i % PANEL, : i + 1])
 
     def rows(self) -> Floats:
-        """All of L."""
         whole = np.zeros((self.size, self.size))
         for panel, start, end in self._pieces():
             whole[start:end, :end] = panel[: end - start, :end]
@@ -144,7 +142,6 @@ class CovarianceFactor:
                     self._append(piece, np.hstack([cross, np.linalg.cholesky(gram - cross @ cross.T)]))
 
     def truncate(self, size: int) -> None:
-        """Forget the rows from this one on."""
         self.size = size
         del self._panels[-(-size // PANEL) :], self._corners[-(-size // PANEL) :]
 

@@ -242,7 +242,6 @@ class MachineNoise:
     """The noise of a machine as a release knows it: a band wherever one looks, and no interval but at points."""
 
     def around(self, value: KernelMachine, confidence: Rational) -> NoReturn:
-        """Says where to ask."""
         raise NoInterval("a function has an interval at each point: ask release.value.band(points, confidence)")
 
 
@@ -333,7 +332,6 @@ class HingePenalty(Penalty):
     max_curvature = 0.5 / CORNER
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """Those of the ramp, by the chain rule."""
         slope, curvature = _ramp(1 - y * f, CORNER)
         return -y * slope, curvature
 
@@ -367,7 +365,6 @@ class HuberPenalty(Penalty):
             object.__setattr__(self, name, cutoff)
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """r kept within ±k, and 1 up to there."""
         residual = f - y
         return np.clip(residual, -self.cutoff, self.cutoff), (np.abs(residual) < self.cutoff).astype(np.float64)
 
@@ -387,7 +384,6 @@ class InsensitivePenalty(Penalty):
             object.__setattr__(self, name, value)
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """Those of the ramp, on the side of the residual."""
         slope, curvature = _ramp(np.abs(f - y) - self.width, self.width / 4)
         return np.sign(f - y) * slope, curvature
 

@@ -125,12 +125,10 @@ class Design:
 
     @property
     def measures_y(self) -> bool:
-        """Whether centre and scale of y are estimated."""
         return self.scale is None and not self.penalty.labels
 
     @property
     def measures_x(self) -> bool:
-        """Whether the bandwidths are estimated."""
         return self.kernel is None and self.bandwidth is None
 
     def columns(self, x: Any, y: Any, missing: str) -> Columns:
@@ -342,7 +340,6 @@ def _weights(data: TrainingRows) -> Floats | None:
 
 
 def _add_noise(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
-    """The machine with noise on its coefficients."""
     exact = np.nan_to_num(machine.coefficients)
     noise = calibrated_gaussian(sensitivity, question.epsilon, question.delta, exact.size)
     spread = noise.standard_deviation * machine.scale

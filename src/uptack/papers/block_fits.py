@@ -171,18 +171,15 @@ class BlockedDesign:
 
     @staticmethod
     def of(x: Any, y: Any, leading: bool, missing: str) -> BlockedDesign:
-        """Both, which may be unread."""
         design, response = read_design(x, y)
         return BlockedDesign(Columns([*design, response]).rows("drop"), leading, missing)
 
     @property
     def of_people(self) -> bool:
-        """Whether rows belong to people."""
         return self.rows.unit.people
 
     @property
     def n(self) -> int:
-        """The number of rows, or of people."""
         return self.rows.size
 
     @property

@@ -157,7 +157,6 @@ class CellProposal:
     tests: tuple[RowTest, ...]
 
     def family(self, beta: Sequence[Fraction]) -> list[GridCell]:
-        """The cells that hold a point."""
         return cells(beta, np.array(self.widths), self.shifts)
 
     def passes(self, rows: FittedRows, needed: Sequence[float]) -> bool:
@@ -348,7 +347,6 @@ def _test_and_answer(data: BlockedDesign, n: int, scales: Floats, question: Ques
 
 
 def _tests(question: Question) -> list[RowTest]:
-    """What each proposal is tested with."""
     rows = question.rows * question.adjacency.moves_per_row
     share = question.delta / len(RUNGS)
     return [RowTest(loss.Test(question.epsilon * part, share), rows) for part, _ in RUNGS]

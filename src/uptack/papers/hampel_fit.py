@@ -240,7 +240,6 @@ class _Vertex:
         return dot(self.gradient, [line[k] for line in self.inverse])
 
     def swap(self, k: int, i: int) -> list[int]:
-        """Its rows with another one in place k."""
         return [*self.rows[:k], i, *self.rows[k + 1 :]]
 
 
@@ -335,7 +334,6 @@ class _Search:
 
 
 def _sum(values: Floats) -> Fraction:
-    """Their sum, exactly."""
     return Fraction(exact_sum(np.ascontiguousarray(values)), 1 << SCALE)
 
 

@@ -171,7 +171,6 @@ class Access:
         return cookie, Caller(token.name, token.role, token.datasets)
 
     def leave(self, request: HttpRequest) -> None:
-        """Revoke the cookie of a browser."""
         if cookie := request.cookies.get(COOKIE):
             self._store.revoke(fingerprint(cookie))
 

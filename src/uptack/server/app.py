@@ -201,7 +201,6 @@ class AnnouncedServer(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, and call `ready`."""
         await super().startup(sockets)
         if self.started:
             self._ready()

@@ -151,7 +151,6 @@ class FormQuestion:
 
     @staticmethod
     def of(declaration: Declaration) -> FormQuestion:
-        """The question that a release function answers."""
         section = START if declaration.name == SYNTHETIC else declaration.section
         first = re.split(CLAUSE, declaration.summary)[0].rstrip(".") + "."
         summary = WORDS[declaration.name][1] if declaration.name in WORDS else first
@@ -159,7 +158,6 @@ class FormQuestion:
 
     @property
     def title(self) -> str:
-        """Its name for people."""
         text = WORDS[self.name][0] if self.name in WORDS else self.name.replace("_", " ")
         return text[:1].upper() + text[1:]
 

@@ -129,7 +129,6 @@ class ReleaseStore:
             _migrate(connection)
 
     def budgets(self) -> list[str]:
-        """The data sets that have a budget here."""
         return self._store.datasets()
 
     def check(self) -> None:
@@ -154,7 +153,6 @@ class ReleaseStore:
         return record
 
     def by_key(self, dataset: str, analyst: str, key: str) -> Record | None:
-        """The record of a key of an analyst, if there is one."""
         return next(iter(self._releases(*_key(dataset, analyst, key))), None)
 
     def move(self, id: str, before: State, after: State, **changes: Any) -> bool:

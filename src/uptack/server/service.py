@@ -240,7 +240,6 @@ class Service:
         }
 
     def statistics(self) -> dict[str, Declaration]:
-        """The release functions that can be asked for, by name."""
         return {name: one for name, one in declared().items() if in_tables(one)}
 
     def made_up(self, name: str, seed: int = 0) -> Session:
@@ -363,7 +362,6 @@ class Service:
         return [one for one in self.store.tokens() if caller.covers(one.datasets)]
 
     def revoke(self, caller: Caller, hash: str) -> None:
-        """Revoke one of them."""
         if hash not in {one.hash for one in self.tokens(caller)} or not self.store.revoke(hash):
             raise Refused(404, "there is no such token, or it was revoked already")
 

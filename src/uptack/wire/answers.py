@@ -149,7 +149,6 @@ def _is_data(kind: type) -> bool:
 
 
 def _class_name(kind: type) -> str:
-    """The full name of a class of uptack."""
     name = f"{kind.__module__}:{kind.__qualname__}"
     if "<" in name:
         raise NotOnWire(f"a {kind.__qualname__} can't be sent")
@@ -157,7 +156,6 @@ def _class_name(kind: type) -> str:
 
 
 def _function_name(function: Any) -> str:
-    """The full name of a function that an answer may have."""
     name = "float" if function is float else f"{function.__module__}:{function.__qualname__}"
     if name not in FUNCTIONS:
         raise NotOnWire(f"{function.__qualname__} can't be sent")

@@ -301,13 +301,9 @@ def vertices(xs: Floats, ys: Floats, counted: Floats, near: Floats) -> Floats:
     for _ in range(10 + 4 * p):
         basis = _simplex_step(rows, shaken, weights, basis)
     found = np.einsum("mjk,mk->mj", inverses(_at(rows, basis)), np.take_along_axis(y, basis, axis=1))
-    sums = [np.nan_to_num(_sum(rows, y, weights, beta), nan=np.inf) for beta in (found, near)]
+    away = [np.abs(y - np.einsum("mij,mj->mi", rows, beta)) for beta in (found, near)]
+    sums = [np.nan_to_num((weights * each).sum(axis=1), nan=np.inf) for each in away]
     return np.where((sums[0] <= sums[1])[:, None] & np.isfinite(found).all(axis=1, keepdims=True), found, near)
-
-
-def _sum(rows: Floats, y: Floats, weights: Floats, beta: Floats) -> Floats:
-    total: Floats = (weights * np.abs(y - np.einsum("mij,mj->mi", rows, beta))).sum(axis=1)
-    return total
 
 
 def _at(rows: Floats, basis: NDArray[np.int64]) -> Floats:

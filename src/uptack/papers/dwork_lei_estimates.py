@@ -363,17 +363,13 @@ def _cascade(
     if account.draw(CellTest(cascade, (grids,)), rows) is None:
         return account.close(Outcome.refusal(HOW, _advice(data, level)))
     noisy = []
+    largest = Fraction(np.finfo(np.float64).max)
     for b, h in zip(rows.beta, widths, strict=True):  # each costs ε/p
+        near = float(min(max(b, -largest), largest))  # off by at most 2^-15·h in a cell, for which LONGER has room
         law, grid = calibrated_laplace(p * Fraction(h) * (1 + LONGER), level.epsilon, 1)
         noise = GridMechanism(loss.Pure(level.epsilon / p), law, grid)
-        noisy.append(float(account.prepaid().draw(noise, np.array([_float(b)]))[0]))
+        noisy.append(float(account.prepaid().draw(noise, np.array([near]))[0]))
     return account.close(Outcome(np.array(noisy), HOW))
-
-
-def _float(b: Fraction) -> float:
-    """The nearest float, in its range. Where a cell holds β it is off by at most 2^-15·h, for which LONGER has room."""
-    largest = Fraction(np.finfo(np.float64).max)
-    return float(min(max(b, -largest), largest))
 
 
 def _row_test(data: BlockedDesign, level: Level) -> RowTest:

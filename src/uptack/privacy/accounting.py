@@ -25,7 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, reduce
+from operator import mul
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -159,7 +160,8 @@ def least_epsilon(parts: Many, delta: float) -> float | None:
     size = 1 << (top - bottom).bit_length()
     if size > LONGEST:
         return None
-    tilted = np.roll(np.maximum(_convolution(parts, tilt, size), 0.0), -bottom % size)[: top - bottom + 1]
+    around = reduce(mul, (_power(part.spectrum(tilt, size), times) for part, times in parts))
+    tilted = np.roll(np.maximum(np.fft.irfft(around, size), 0.0), -bottom % size)[: top - bottom + 1]
     losses = STEP * np.arange(bottom, top + 1.0)
     masses = tilted * np.exp(np.minimum(_cumulant(parts, tilt)[0] - tilt * losses, LARGEST_LOG))
     return _epsilon_at(losses, masses, left * (1 - LOST - ROUNDED))
@@ -198,15 +200,6 @@ def _window(parts: Many, tilt: float, delta: float) -> tuple[int, int]:
     whole = _cumulant(parts, tilt)[0]
     far = (whole - _cumulant(parts, tilt / 2)[0] + math.log(LOST)) * 2 / tilt
     return max(min(math.floor(far / STEP), -1 if top < 1 else top - 1), -most), top
-
-
-def _convolution(parts: Many, tilt: float, size: int) -> Floats:
-    """The tilted law of the sum, on a circle."""
-    powers = (_power(part.spectrum(tilt, size), times) for part, times in parts)
-    product = next(powers)
-    for other in powers:
-        product = product * other
-    return np.fft.irfft(product, size)
 
 
 def _power(values: Spectrum, times: int) -> Spectrum:

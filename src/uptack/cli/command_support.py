@@ -79,10 +79,10 @@ ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
 class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A value of a form of options, as `READERS` reads it. `name` is how `--help` writes it."""
+    """A value of a form of options, as `READERS` reads it."""
 
-    def __init__(self, name: str, form: str) -> None:
-        self.name, (self._parse, self._must) = name, READERS[form]
+    def __init__(self, form: str) -> None:
+        self._parse, self._must, self.name = READERS[form]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -91,9 +91,9 @@ class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not {self._must}", param, ctx)
 
 
-EXACT = TextValue("number", "number")
+EXACT = TextValue("number")
 """An exact number: 0.1 is one tenth."""
-MISSING = TextValue("drop|error|low|high|NUMBER", "missing")
+MISSING = TextValue("missing")
 """What to do with missing values."""
 
 

@@ -24,20 +24,7 @@ from uptack.registry.declaration import SECTIONS
 from uptack.registry.options import SURVEY
 from uptack.session import Request, Session
 from uptack.session.session import is_formula
-from uptack.wire.text_values import typed_request
-
-TYPES: dict[str, Any] = {
-    "number": EXACT,
-    "numbers": EXACT,
-    "step": TextValue("number|day|hour|...", "step"),
-    "edges": TextValue("number|date", "edges"),
-    "integer": int,
-    "word": str,
-    "words": str,
-    "keys": str,
-    "levels": str,
-    "range": TextValue("LOW:HIGH", "range"),
-}
+from uptack.wire.text_values import READERS, typed_request
 
 
 class _Choice(click.Choice[str]):
@@ -54,12 +41,13 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
     if option.form == "object" or option.name in (*OF_SESSION, "entropy"):
         return None
     several = option.form in SEVERAL
+    kind: Any = TextValue(option.form) if option.form in READERS else str
+    kind = _Choice(option.choices) if option.form == "choice" else kind
     if option.positional and option.required:
-        return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
+        return click.argument(option.name, nargs=-1 if several else 1, required=True, type=kind)
     flag = flag_of(option)
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
-    kind = _Choice(option.choices) if option.form == "choice" else TYPES[option.form]
     none = several or option.required or option.default is None
     usual: dict[str, Any] = {} if none else {"default": str(option.default)}
     short = ("-e",) if option.name == "epsilon" else ()

@@ -275,7 +275,7 @@ def _value(option: Option, texts: Sequence[str]) -> Any:
         return _lines(texts)
     if option.name in SWITCHES:
         return texts[0] == "yes"
-    read, must = READERS.get(option.name if option.form == "object" else option.form, (str, "a text"))
+    read, must, _ = READERS.get(option.name if option.form == "object" else option.form, (str, "a text", ""))
     several = option.form in ("numbers", "edges")
     try:
         made = [read(text) for text in (re.split(r"[,;\s]+", texts[0]) if several else texts[:1]) if text]

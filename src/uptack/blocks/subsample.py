@@ -26,17 +26,10 @@ from uptack.blocks.partition import check_times, random_blocks, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, release_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import inverse_sensitivity as inverse
 from uptack.mechanisms.additive_noise import laplace
 from uptack.mechanisms.exponential import report_noisy_max
-from uptack.mechanisms.inverse_sensitivity import (
-    VECTOR_LATTICES,
-    InverseDraw,
-    Refusal,
-    choose_lattice,
-    median_boxes,
-    median_room,
-    steps_needed,
-)
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
@@ -217,12 +210,12 @@ def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     """The vector of coordinate medians, from nested boxes: the product of the coordinates' reaches is its reach."""
     m, p = results.shape
     account = Account.open("inverse sensitivity", task.epsilon, adjacency=task.results, entropy=task.entropy)
-    advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
-    room = median_room(m, task.moves)
-    draw = choose_lattice(room, task.epsilon, p, VECTOR_LATTICES)
+    advice = Advice(n=2 * task.moves * inverse.steps_needed(task.epsilon, inverse.VECTOR_LATTICES[-1].size ** p) + 1)
+    room = inverse.median_room(m, task.moves)
+    draw = inverse.choose_lattice(room, task.epsilon, p, inverse.VECTOR_LATTICES)
     if draw is None:
         return account.close(Outcome.refusal("", advice))
-    candidates = replace(median_boxes(results, draw, task.moves), refusal=Refusal(room))
+    candidates = replace(inverse.median_boxes(results, draw, task.moves), refusal=Refusal(room))
     drawn = account.draw(InverseDraw.of(task.epsilon), candidates)
     return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(draw[0].values(drawn))
 

@@ -57,18 +57,8 @@ from uptack.display import ReleasedValue
 from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
-from uptack.kernels.kernel import (
-    KERNELS,
-    ExponentialKernel,
-    Floats,
-    GaussianKernel,
-    Kernel,
-    Matern32,
-    Matern52,
-    StationaryKernel,
-    TensorKernel,
-    points,
-)
+from uptack.kernels import kernel as kernels
+from uptack.kernels.kernel import Floats, Kernel, points
 
 FEATURE_ERROR = 2.0**-46
 """A bound on ‖φ computed - φ‖: the phase is a fixed function of the row, less its whole turns it is exact, and cosine
@@ -104,10 +94,10 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
 
 def _uniforms(kernel: Kernel) -> int:
     """How many uniform numbers a frequency takes."""
-    if isinstance(kernel, TensorKernel):
+    if isinstance(kernel, kernels.TensorKernel):
         return _uniforms(kernel.first) + _uniforms(kernel.second)
-    if isinstance(kernel, KERNELS):
-        return kernel.dimension + isinstance(kernel, Matern32 | Matern52)
+    if isinstance(kernel, kernels.KERNELS):
+        return kernel.dimension + isinstance(kernel, kernels.Matern32 | kernels.Matern52)
     must = "a GaussianKernel, ExponentialKernel, Matern32 or Matern52, or a tensor product of them"
     raise InvalidArgument("kernel", must, checks.describe(kernel), "In place of a factor set the regularization.")
 
@@ -116,16 +106,16 @@ def _spectral(kernel: Kernel, uniform: Floats) -> Floats:
     """Angular frequencies from uniform numbers."""
     import scipy
 
-    if isinstance(kernel, TensorKernel):
+    if isinstance(kernel, kernels.TensorKernel):
         cut = _uniforms(kernel.first)
         return np.hstack([_spectral(kernel.first, uniform[:, :cut]), _spectral(kernel.second, uniform[:, cut:])])
-    assert isinstance(kernel, StationaryKernel)
-    if isinstance(kernel, ExponentialKernel):
+    assert isinstance(kernel, kernels.StationaryKernel)
+    if isinstance(kernel, kernels.ExponentialKernel):
         return np.tan(np.pi * (uniform - 0.5)) / kernel.length
     normal: Floats = scipy.stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.length
-    if isinstance(kernel, GaussianKernel):
+    if isinstance(kernel, kernels.GaussianKernel):
         return normal
-    degrees = 3 if isinstance(kernel, Matern32) else 5
+    degrees = 3 if isinstance(kernel, kernels.Matern32) else 5
     return np.asarray(normal * np.sqrt(degrees / scipy.stats.chi2.ppf(uniform[:, -1:], degrees)))
 
 

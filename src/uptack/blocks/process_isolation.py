@@ -35,7 +35,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from os import _exit as leave
 from typing import Any, NamedTuple, NoReturn
 
@@ -74,11 +73,7 @@ class Sealed(NamedTuple):
     load: bytes
 
     def open(self) -> Job:
-        return Job(pickle.loads(self.run), partial(_load, self.load))
-
-
-def _load(load: bytes) -> Any:
-    return pickle.loads(load)()
+        return Job(pickle.loads(self.run), lambda: pickle.loads(self.load)())
 
 
 def apart(
@@ -284,12 +279,9 @@ def _write(fd: int, data: bytes) -> None:
 # -------------------------------------------------------------------------------------------------------- in the keeper
 
 
-class _Stop(BaseException):
-    """Nobody waits for answers any longer."""
-
-
 def _stop(*_: Any) -> NoReturn:
-    raise _Stop
+    """Nobody waits for answers any longer."""
+    raise SystemExit
 
 
 def keep(

@@ -151,20 +151,16 @@ def _task(
     if aggregate == "mode" and candidates is None and dlt == 0:
         fix = "Give a public list of candidates to vote on, or a δ such as 1e-6."
         raise InvalidArgument("delta", "above 0 if candidates= is not given", checks.describe(delta), fix)
-    chosen = None if candidates is None else _distinct(candidates)
-    return Task(aggregate, blocks, moves, eps, dlt, chosen, entropy)
-
-
-def _distinct(candidates: Sequence[Any]) -> tuple[Any, ...]:
-    """The candidates, in the form that results have."""
-    try:
+    if candidates is None:
+        return Task(aggregate, blocks, moves, eps, dlt, None, entropy)
+    try:  # in the form that results have
         chosen = tuple(accepting("outcome", candidate)[1] for candidate in candidates)
-        if len(chosen) > 1 and len(set(chosen)) == len(chosen):
-            return chosen
     except (TypeError, InvalidArgument):
-        pass
-    must = "a list of at least two different plain hashable values"
-    raise InvalidArgument("candidates", must, checks.describe(candidates))
+        chosen = ()
+    if len(chosen) < 2 or len(set(chosen)) < len(chosen):
+        must = "a list of at least two different plain hashable values"
+        raise InvalidArgument("candidates", must, checks.describe(candidates))
+    return Task(aggregate, blocks, moves, eps, dlt, chosen, entropy)
 
 
 def _name(task: Task) -> str:

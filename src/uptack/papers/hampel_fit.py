@@ -275,23 +275,18 @@ class _Search:
         values = exact(self.y[rows])
         beta = [dot(line, values) for line in inverse]
         residuals = Residuals.of(self.u, self.y, beta)
-        signs = residuals.signs()
-        ties = self._order_of_ties(rows, inverse, signs == 0)
-        any_sign = np.where(ties < 0, -1.0, 1.0) if signs_of_zeros is None else signs_of_zeros
-        signs = np.where(signs == 0, any_sign, signs)
-        signs[rows] = 0.0
-        gradient = [_sum(signs * column) for column in self.u.T]
-        total = _sum(signs * self.y) - dot(gradient, beta)
-        return _Vertex(rows, inverse, beta, residuals, signs, ties, gradient, total)
-
-    def _order_of_ties(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
-        """Where many planes meet: residuals as they would be, were the planes moved a little apart; 0 for others."""
-        ties = np.zeros(len(zero))
+        signs, ties = residuals.signs(), np.zeros(len(self.y))
+        zero = signs == 0
         with np.errstate(all="ignore"):
             move = np.array([[nearest(v) for v in line] for line in inverse]) @ self.shifts[rows]
             ties[zero] = self.shifts[zero] - self.u[zero] @ move
         ties[rows] = 0.0
-        return ties
+        any_sign = np.where(ties < 0, -1.0, 1.0) if signs_of_zeros is None else signs_of_zeros
+        signs = np.where(zero, any_sign, signs)
+        signs[rows] = 0.0
+        gradient = [_sum(signs * column) for column in self.u.T]
+        total = _sum(signs * self.y) - dot(gradient, beta)
+        return _Vertex(rows, inverse, beta, residuals, signs, ties, gradient, total)
 
     def _ray(self, vertex: _Vertex, k: int, sign: int) -> Residuals:
         """-u_i·d as values c - u·b with c = 0."""

@@ -365,18 +365,16 @@ def scale_losses(tree: Tree, scale: Fraction) -> Tree:
         multiplier = Fraction(tree.noise_multiplier) / scale
         epsilon = gaussian_epsilon(multiplier, tree.delta)
         return replace(tree, epsilon=epsilon, noise_multiplier=multiplier)
-    changed: dict[str, Any] = {f.name: _scale_field(f.name, getattr(tree, f.name), scale) for f in fields(tree)}  # type: ignore[arg-type]
+
+    def scaled(name: str, value: Any) -> Any:
+        if isinstance(value, loss.Loss):
+            return scale_losses(value, scale)
+        if isinstance(value, tuple):
+            return tuple(scale_losses(part, scale) for part in value)
+        return value * {"epsilon": scale, "rho": scale**2}[name] if name in ("epsilon", "rho") else value
+
+    changed: dict[str, Any] = {f.name: scaled(f.name, getattr(tree, f.name)) for f in fields(tree)}  # type: ignore[arg-type]
     return replace(tree, **changed)  # type: ignore[type-var]
-
-
-def _scale_field(name: str, value: Any, scale: Fraction) -> Any:
-    if isinstance(value, loss.Loss):
-        return scale_losses(value, scale)
-    if isinstance(value, tuple):
-        return tuple(scale_losses(part, scale) for part in value)
-    if name == "rho":
-        return value * scale**2
-    return value * scale if name == "epsilon" else value
 
 
 def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy) -> Fraction:

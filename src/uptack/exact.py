@@ -83,8 +83,6 @@ def round_up(value: Fraction | SupportsFloat) -> float:
     return nearest if read(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
-# ---------------------------------------- where a monotone statement begins to hold
-
 Number = TypeVar("Number", float, Fraction)
 
 

@@ -69,9 +69,6 @@ def _release(value: Any, guarantee: RandomPrivacy, account: Account, *notes: str
     return Release(value, guarantee, account.name, RandomLoss(guarantee), None, private, (WEAKER, *notes))
 
 
-# ------------------------------------------------------------------------------------------------------------ counts
-
-
 def proportion_is_bare(successes: int, n: int, gamma: Fraction) -> bool:
     """Whether (5.1) releases the proportion without noise: 2(m + 1)/n ≤ γ, m the smaller of the two counts."""
     return 2 * (min(successes, n - successes) + 1) <= gamma * n
@@ -134,9 +131,6 @@ def random_sparse_histogram(
     return _release(out, RandomPrivacy(eps, 0, share), account)
 
 
-# -------------------------------------------------------------------------------------------------------- sensitivity
-
-
 def _pair_moves(result: Any, size: int) -> NDArray[np.float64]:
     """One number for each pair: the largest where h gives none."""
     moves = np.asarray(result, np.float64)
@@ -194,9 +188,6 @@ def sensitivity_analysis(
     beta = Fraction(round_up(Fraction(math.exp(-float(eps) * math.sqrt(len(table)) / 2))))
     guarantee = RandomPrivacy(eps, beta, share)
     return replace(_release(noisy.value, guarantee, account, ASYMPTOTIC), noise=noisy.noise)
-
-
-# --------------------------------------------------------------------------------------------------------- exact checks
 
 
 def _breaks(p: Mapping[Hashable, float], q: Mapping[Hashable, float], rise: float) -> bool:

@@ -137,9 +137,6 @@ class Audit:
         return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
 
 
-# ------------------------------------------------------------------------------------------------------------ the tasks
-
-
 def examine(scenario: Scenario) -> Finding:
     """All checks of one scenario, on all of its pairs."""
     problems: list[tuple[str, str, str]] = []
@@ -194,9 +191,6 @@ def perform(task: str) -> Finding:
     except Exception as error:  # such as a fault whose path is gone
         finding = Finding(kind, name, error=f"{type(error).__name__}: {error}")
     return replace(finding, seconds=round(sum(os.times()[:4]) - start, 2))
-
-
-# -------------------------------------------------------------------------------------------------------------- the run
 
 
 def run(

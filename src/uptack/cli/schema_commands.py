@@ -166,8 +166,6 @@ def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
     return lines
 
 
-# ---------------------------------------------------------------------------------------------------------- uptack init
-
 ASKED = {
     "encoding": "Encoding",
     "delimiter": "Character between cells",

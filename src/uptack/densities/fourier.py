@@ -181,9 +181,6 @@ def _ends(name: str, value: Any) -> tuple[float, ...]:
     return tuple(float(checks.rational(name, v, "a number, or one per column")) for v in values)
 
 
-# ------------------------------------------------------------------------------------------------- noise and its degree
-
-
 @dataclass(frozen=True)
 class _FourierPlan:
     """The public choices: which noise, for how many columns, at which ε."""
@@ -326,9 +323,6 @@ def _informative(frequencies: Integers, means: NDArray[np.complex128], variances
     shell = np.abs(frequencies).max(axis=1)
     estimate = np.bincount(shell, 2 * variances - np.abs(means) ** 2).cumsum()
     return np.asarray(shell <= max(int(estimate.argmin()), 1))
-
-
-# ------------------------------------------------------------------------------------------------------------ arguments
 
 
 def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _FourierPlan:

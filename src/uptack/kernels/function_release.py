@@ -165,9 +165,6 @@ class CovarianceFactor:
         return math.fsum([value, *(-row[:-1] * w).tolist()]) / float(row[-1])
 
 
-# ------------------------------------------------------------------------------------------------ the released function
-
-
 AHEAD = 256
 """Coordinates of noise that are drawn at a time."""
 Function = Callable[[Floats], Any]

@@ -386,9 +386,6 @@ LOSSES: dict[str, Penalty] = {
 }
 
 
-# --------------------------------------------------------------------------------------------------------------- solver
-
-
 @dataclass(frozen=True)
 class Objective:
     """P(w) = (1/N)·Σ v_i·ℓ(y_i, w·φ_i) + λ‖w‖², with N = `rows`, λ = `regularization` and y cut at ±(M/λ + r).

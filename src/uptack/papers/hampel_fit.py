@@ -169,9 +169,6 @@ def _minimal_vertex(u: Floats, y: Floats, proposals: bool) -> tuple[list[int], l
     return vertex.rows, columns, vertex.beta
 
 
-# ------------------------------------------------------------------------------------------------------ rows, columns
-
-
 def _independent_rows(u: Floats, first: NDArray[np.int64]) -> tuple[list[int], list[int]]:
     """As many independent rows as there are, those of `first` preferred, and columns in which they stay independent."""
     p = u.shape[1]
@@ -214,9 +211,6 @@ def _pivots(kernel: list[Vector]) -> set[int]:
         out.add(j)
         rest = [[a - w[j] / z[j] * b for a, b in zip(w, z, strict=True)] for w in rest]
     return out
-
-
-# ---------------------------------------------------------------------------------------------------------- the search
 
 
 @dataclass(frozen=True)

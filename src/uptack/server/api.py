@@ -282,8 +282,6 @@ def add_api(
         record = await run_in_threadpool(service.release, caller, id)
         return as_json({"x": points, "value": await reading(caller, record, service.at, caller, id, points)})
 
-    # ------------------------------------------------------------------------------------------------ one per statistic
-
     def statistic_endpoints(name: str, schema: dict[str, Any], summary: str) -> None:
         @endpoint("POST", f"/datasets/{{dataset}}/plans/{name}", f"Plan: {summary}", schema)
         async def plan(dataset: str, caller: Caller = known, body: Any = sent) -> Response:

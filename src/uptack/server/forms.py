@@ -161,8 +161,6 @@ class FormQuestion:
         text = WORDS[self.name][0] if self.name in WORDS else self.name.replace("_", " ")
         return text[:1].upper() + text[1:]
 
-    # ----------------------------------------------------------------------------------------------------- the fields
-
     def columns(self, session: Session, typed: Typed) -> list[FormField]:
         """The fields that name columns: a list for each that has a role, and boxes where there may be any number."""
         ids = session.source.unit.ids
@@ -222,8 +220,6 @@ class FormQuestion:
             return FormField(name, text, "check", help_, chosen=given)
         kind = {"keys": "lines", "levels": "lines", "number": "number", "integer": "number"}.get(option.form, "text")
         return FormField(name, text, kind, help_, value=value, required=option.required)
-
-    # ---------------------------------------------------------------------------------------------------- the request
 
     def read(self, session: Session, typed: Typed) -> dict[str, Any]:
         """The body of the request that was typed. Whatever is wrong with a text raises `InvalidArgument`."""

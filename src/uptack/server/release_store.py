@@ -236,8 +236,6 @@ class ReleaseStore:
         with self._store.reading() as connection:
             return [_token(row._asdict()) for row in connection.execute(query)]
 
-    # ------------------------------------------------------------------------------------------------------- settings
-
     def setting(self, name: str, default: str = "") -> str:
         with self._store.reading() as connection:
             found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))

@@ -97,8 +97,8 @@ MISSING = TextValue("missing")
 """What to do with missing values."""
 
 
-def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
-    """A callback for repeated options of the form NAME=SOMETHING."""
+def pair_option(flag: str, name: str, read: Callable[[str], Any], example: str, help: str) -> Callable[[Any], Any]:
+    """A repeated option of the form NAME=SOMETHING; the example begins with what that is called."""
 
     def callback(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
         parsed = {}
@@ -112,7 +112,7 @@ def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, A
                 raise click.BadParameter(f"{value!r} is not of the form NAME={example}", ctx, param)
         return parsed
 
-    return callback
+    return click.option(flag, name, multiple=True, callback=callback, help=f"NAME={example.split(',')[0]}: {help}")
 
 
 def stack_decorators(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -132,11 +132,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 file_options = stack_decorators(
     click.option("--table", help="Which table of a DuckDB file."),
-    click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
-                      "datetime-utc, duration, or with how cells are written: boolean:ja/nein, number:€, "
-                      "number:1.234,5, date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are "
-                      "inferred from the rows, and printed."),
+    pair_option("--type", "types", str, "KIND, such as age=integer",
+                "the type of a column of a CSV file (integer, number, boolean, text, date, datetime, datetime-utc, "
+                "duration, or with how cells are written: boolean:ja/nein, number:€, number:1.234,5, date:%d.%m.%Y, "
+                "duration:%H:%M). Without a schema (uptack init) the others are inferred from the rows, and printed."),
     click.option("--delimiter", help="The character between cells of a CSV file, if its header does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file has a header. If not: --type for all columns, in order."),

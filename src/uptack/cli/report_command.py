@@ -49,27 +49,15 @@ Examples:
 @click.option("--author", help="Who publishes it. [default: that of the schema]")
 @click.option("--source", help="Where the data come from, as readers should cite them. [default: that of the schema]")
 @click.option("--date", help="The date on the page. [default: today]")
-@click.option(
-    "--unit",
-    "measures",
-    multiple=True,
-    callback=shared.pairs(str, "UNIT, such as age=years"),
-    help="NAME=UNIT: a column's unit of measurement, for axes and cards.",
+@shared.pair_option(
+    "--unit", "measures", str, "UNIT, such as age=years", "a column's unit of measurement, for axes and cards."
 )
 @click.option("--columns", help="Only these columns, separated by commas.")
 @click.option("--skip", help="Leave out these columns, separated by commas.")
-@click.option(
-    "--share",
-    "shares",
-    multiple=True,
-    callback=shared.pairs(read, "WEIGHT, such as age=2"),
-    help="NAME=WEIGHT: the weight of a column in the budget.",
-)
-@click.option(
-    "--plausible",
-    multiple=True,
-    callback=shared.pairs(span, "LOW:HIGH, such as age=0:120"),
-    help="NAME=LOW:HIGH: a guess of where a column's values lie. It may be wrong.",
+@shared.pair_option("--share", "shares", read, "WEIGHT, such as age=2", "the weight of a column in the budget.")
+@shared.pair_option(
+    *("--plausible", "plausible", span, "LOW:HIGH, such as age=0:120"),
+    help="a guess of where a column's values lie. It may be wrong.",
 )
 @shared.stack_decorators(
     *(click.option(f"--{one.option.replace('_', '-')}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS)

@@ -41,10 +41,7 @@ ZERO_BIT = -1100.0
 
 
 def epsilon_lower_bound(
-    draws_d: Sequence[Any] | Floats,
-    draws_d_prime: Sequence[Any] | Floats,
-    delta: Rational,
-    confidence: Rational = 0.99,
+    draws_d: Sequence[Any] | Floats, draws_d_prime: Sequence[Any] | Floats, delta: Rational, confidence: Rational = 0.99
 ) -> float:
     """A lower confidence bound on the least ε for which a mechanism can be (ε, δ)-private between D and D'.
 

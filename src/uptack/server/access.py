@@ -113,10 +113,7 @@ class Access:
         if scheme.lower() == "bearer":  # a proxy that signs people in may leave its own scheme here
             token = self._store.token(secret.strip())
             if token is None or token.purpose != "token":
-                raise Refused(
-                    401,
-                    "this token is not valid: it may be mistyped, expired, revoked, or part of a link",
-                )
+                raise Refused(401, "this token is not valid: it may be mistyped, expired, revoked, or part of a link")
             return Visit(Caller(token.name, token.role, token.datasets), None)
         if (name := self._proxy_name(request)) is not None:
             role: Role = "curator" if name in self._config.proxy_curators else "analyst"

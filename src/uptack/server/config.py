@@ -117,9 +117,8 @@ def read_config(path: str | Path) -> ServerConfig:
     try:
         content = tomllib.loads(place.read_text("utf-8"), parse_float=Decimal)
     except OSError as error:
-        raise InvalidArgument(
-            "the configuration", "a file that can be read", f"{place.name}: {error.strerror}"
-        ) from None
+        got = f"{place.name}: {error.strerror}"
+        raise InvalidArgument("the configuration", "a file that can be read", got) from None
     except ValueError as error:
         raise InvalidArgument("the configuration", "TOML", f"{place.name}: {error}") from None
     datasets, proxy = content.pop("datasets", {}), content.pop("proxy", {})
@@ -167,9 +166,8 @@ def one_file(path: str, *, store: str | None = None, **given: Any) -> ServerConf
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", place.name.split(".")[0]).strip("-") or "data"
     own = {one.name for one in fields(DatasetConfig)}
     described = DatasetConfig(name, path, **{key: given.pop(key) for key in own & given.keys()})
-    return ServerConfig(
-        (described,), str(place.with_name(f"{place.name}.uptack.db")) if store is None else store, **given
-    )
+    beside = str(place.with_name(f"{place.name}.uptack.db"))
+    return ServerConfig((described,), beside if store is None else store, **given)
 
 
 def _refuse_unknown(where: str, given: Any, names: set[str]) -> None:

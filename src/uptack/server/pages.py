@@ -312,16 +312,10 @@ def add_pages(
                 picture = error_picture(error_curve(dataset, question.name, written, top), price.epsilon)
         if "example" in typed:
             made = view(service.try_out(caller, dataset, question.name, body), session.line(question.title))
-        return {
-            "plan": plan,
-            "filled": False,
-            "after": after,
-            "refusal": plan.releases[0].refusal if lone else None,
-            "figures": len(plan.releases),
-            "waits": caller.role != "curator" and threshold is not None and price.exact_epsilon > threshold,
-            "curve": picture,
-            "example": made,
-        }
+        waits = caller.role != "curator" and threshold is not None and price.exact_epsilon > threshold
+        refusal, figures = plan.releases[0].refusal if lone else None, len(plan.releases)
+        planned = {"plan": plan, "filled": False, "after": after, "refusal": refusal, "figures": figures}
+        return {**planned, "waits": waits, "curve": picture, "example": made}
 
     def question_of(statistic: str) -> FormQuestion:
         if statistic not in asked:
@@ -473,10 +467,8 @@ def add_pages(
         days = fields.get("days", [""])[0].strip() or "90"
         if not days.isascii() or not days.isdigit() or len(days) > 9:  # long ones fail in int()
             raise InvalidArgument("days", "a whole number", repr(days[:40]))
-        body |= {
-            "days": int(days),
-            "datasets": [one for one in fields.get("dataset", ()) if one] or [*visit.caller.datasets],
-        }
+        chosen = [one for one in fields.get("dataset", ()) if one]
+        body |= {"days": int(days), "datasets": chosen or [*visit.caller.datasets]}
         secret = issue_token(service, visit.caller, body)
         kept = min(SENT_LINK_DAYS, int(days))
         link = service.store.issue(body["name"], body["role"], tuple(body["datasets"]), days=kept, purpose="link")

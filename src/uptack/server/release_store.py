@@ -167,11 +167,7 @@ class ReleaseStore:
         return next(iter(self._releases(releases.c.id == id)), None)
 
     def list_releases(
-        self,
-        analyst: str | None = None,
-        state: State | None = None,
-        limit: int = 500,
-        datasets: Sequence[str] = ("*",),
+        self, analyst: str | None = None, state: State | None = None, limit: int = 500, datasets: Sequence[str] = ("*",)
     ) -> list[Record]:
         """Records without requests and answers, the latest first: of one analyst, in one state, of these data sets."""
         conditions = [] if analyst is None else [releases.c.analyst == analyst]

@@ -401,9 +401,8 @@ class Service:
             plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
             line = narrowed.line(f"report, {_price(plan.total)}")
             reader = narrowed.on(held.reader.source)
-            run: Callable[[], Any] = functools.partial(
-                profile, reader, public=narrowed, title=title, progress=False, **options
-            )
+            options |= {"public": narrowed, "title": title, "progress": False}
+            run: Callable[[], Any] = functools.partial(profile, reader, **options)
         else:
             narrowed, request = self._read(session, statistic, body)
             plan, columns, groups = narrowed.plan([request]), len(request.columns), _groups(request)
@@ -530,9 +529,8 @@ def storable(made: Any) -> Any:
     """An answer as a server keeps it: a report as its pages, a function that is drawn point by point as a curve."""
     if isinstance(made, Profile):
         lines = tuple(made.records())
-        return StoredReport(
-            made.to_html(), made.to_markdown(), made.to_json(), repr(made), lines, made.spent, made.private
-        )
+        texts = made.to_html(), made.to_markdown(), made.to_json(), repr(made)
+        return StoredReport(*texts, lines, made.spent, made.private)
     if isinstance(made, Release) and isinstance(made.value, FunctionRelease):
         return replace(made, value=made.value.on_grid().density(), noise=None)
     return made

@@ -126,9 +126,8 @@ def subsample_aggregate(
     if advice := _unfit(task, fixed):
         advice = replace(advice, unit=relation.unit)
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
-    assigned = Account.elsewhere(_name(task), task.entropy).toss(
-        lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
-    )
+    deal = partial(random_blocks, n, m, times=t, substitute=relation.size_is_public)
+    assigned = Account.elsewhere(_name(task), task.entropy).toss(deal)
     results = evaluate(analysts, data, assigned, accept, fixed, **options)
     return _price(_aggregate(task, results if kind == "outcome" else np.array(results)), task, relation)
 

@@ -162,10 +162,9 @@ def public_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) ->
     if low is None and high is None:
         return None
     for name, value, other in (("low", low, "high"), ("high", high, "low")):
+        fix = "Give both, or neither: they are then chosen privately."
         if value is None:
-            raise InvalidArgument(
-                name, f"given where {other} is", "None", "Give both, or neither: they are then chosen privately."
-            )
+            raise InvalidArgument(name, f"given where {other} is", "None", fix)
     a, b = _ends("low", low), _ends("high", high)
     if len(a) != len(b) or not all(1e-80 <= q - p <= 1e80 for p, q in zip(a, b, strict=False)):
         must = "below high (by 1e-80 to 1e80), with as many entries"

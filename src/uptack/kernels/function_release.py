@@ -331,9 +331,8 @@ class FunctionRelease:
         level = float(checks.inside_unit("confidence", confidence))
         values = self.at(where)
         tail = (1 - level) / (2 * (max(values.size, 1) if together else 1))
-        width = (
-            -scipy.special.ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
-        )
+        root = math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
+        width = -scipy.special.ndtri(tail) * self.scale * root
         return values - width, values + width
 
     def curve(self, where: ArrayLike, confidence: Rational = 0.95) -> Curve:
@@ -391,14 +390,10 @@ class FunctionRelease:
         with self._lock:
             if not resumable:
                 return os.replace(_write_beside(Path(path), self._content(resumable)), path)
-            if self._f is None:
-                raise UptackError(
-                    "this release holds no function and can't answer new points; save it without resumable=True"
-                )
-            if not self.can_resume:
-                raise UptackError(
-                    "a density estimate can't be resumed; evaluate all points first, or save it without resumable=True"
-                )
+            if self._f is None or not self.can_resume:
+                why = "a density estimate can't be resumed; evaluate all points first, or"
+                why = "this release holds no function and can't answer new points;" if self._f is None else why
+                raise UptackError(f"{why} save it without resumable=True")
             self._check_process()
             new = _write_beside(Path(path), self._content(resumable))
             self._forget()  # before the file is there: an interrupt in between leaves one right at most

@@ -404,7 +404,7 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
         return low
     strict = Privacy(budget.exact_epsilon * (1 - SLACK), budget.exact_delta, budget.adjacency)
     return boundary(
-        lambda scale: over(tight(build(scale), budget.exact_delta, budget.adjacency), strict), low, 2 * low, HALVINGS
+        lambda s: over(tight(build(s), strict.exact_delta, strict.adjacency), strict), low, 2 * low, HALVINGS
     )
 
 

@@ -190,9 +190,7 @@ class Privacy:
         Its δ may reach 1, which promises nothing and exceeds every budget.
         """
         result = object.__new__(Privacy)
-        vars(result).update(
-            exact_epsilon=epsilon, exact_delta=delta if delta <= 1 else Fraction(1), adjacency=adjacency
-        )
+        vars(result).update(exact_epsilon=epsilon, exact_delta=min(delta, Fraction(1)), adjacency=adjacency)
         return result
 
     @property

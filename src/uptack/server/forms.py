@@ -210,9 +210,8 @@ class FormQuestion:
         usual, several = CHOICES.get(name), option.form == "words"
         if option.form in ("choice", "object") or usual is not None:
             choices = usual or (YES_NO if option.form == "object" else tuple((one, one) for one in option.choices))
-            return FormField(
-                name, text, "select", help_, (*((("", "default"),) if usual is None else ()), *choices), value
-            )
+            choices = choices if usual is not None else (("", "default"), *choices)
+            return FormField(name, text, "select", help_, choices, value)
         if several or name in ("order", "target"):
             choices = names if several else (("", "none"), *names)
             return FormField(name, text, "columns" if several else "select", help_, choices, value, given)

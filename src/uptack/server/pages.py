@@ -277,9 +277,7 @@ def add_pages(
     def first_values(face: dict[str, Any], question: FormQuestion) -> dict[str, list[str]]:
         """What a form has before anything was typed: a tenth of the budget, and 95% intervals."""
         share = {"epsilon": [short(face["budget"]["epsilon"] / 10)], "interval": ["0.95"]}
-        needs = (
-            any(option.name == "delta" and option.required for option in question.options) or question.name == REPORT
-        )
+        needs = question.name == REPORT or "delta" in {option.name for option in question.options if option.required}
         return share | ({"delta": [short(face["budget"]["delta"] / 10)]} if needs and face["budget"]["delta"] else {})
 
     def with_delta(

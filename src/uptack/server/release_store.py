@@ -144,9 +144,8 @@ class ReleaseStore:
             if connection.dialect.name == "postgresql":  # two that add the same key at once take turns
                 lock = int(fingerprint(f"{record.dataset}\0{record.analyst}\0{record.key}")[:15], 16)
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
-            found = connection.execute(
-                sa.select(releases).where(*_key(record.dataset, record.analyst, record.key))
-            ).first()
+            mine = _key(record.dataset, record.analyst, record.key)
+            found = connection.execute(sa.select(releases).where(*mine)).first()
             if found is not None:
                 return Record(**found._asdict())
             connection.execute(sa.insert(releases).values(vars(record)))

@@ -156,10 +156,8 @@ def _session(config: DatasetConfig, store: ReleaseStore) -> Session:
         raise InvalidArgument(f"epsilon of {config.name}", "given the first time it is served", "nothing", fix)
     else:
         relation = open_session(config.source, **config.opening).adjacency
-    budget: dict[str, Any] = (
-        {} if config.epsilon is None else {"epsilon": config.epsilon, "delta": config.delta, "adjacency": relation}
-    )
-    ledger = Ledger(store.place, dataset=config.name, **budget)
+    budget: dict[str, Any] = {"epsilon": config.epsilon, "delta": config.delta, "adjacency": relation}
+    ledger = Ledger(store.place, dataset=config.name, **({} if config.epsilon is None else budget))
     return open_session(config.source, ledger=ledger, **config.opening)
 
 

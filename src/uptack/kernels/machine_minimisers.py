@@ -80,6 +80,7 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
     Gaussian: normal. Exponential: Cauchy in each coordinate. Matérn: Student's t with 3 or 5 degrees of freedom. They
     are Sobol points, scrambled with a fixed seed, through the inverses of those laws.
 
+    >>> from uptack.kernels import GaussianKernel
     >>> omega, x = spectrum(GaussianKernel(0.5), 256), np.linspace(-1, 1, 5)[:, None]
     >>> phi = features(x, omega)
     >>> bool(np.abs(phi @ phi.T - GaussianKernel(0.5)(x, x)).max() < 0.005)

@@ -214,12 +214,7 @@ def _answer(reply: Mapping[str, Any]) -> Any:
 
 
 def connect(
-    url: str,
-    token: str,
-    dataset: str | None = None,
-    *,
-    progress: bool | None = None,
-    transport: Any = None,
+    url: str, token: str, dataset: str | None = None, *, progress: bool | None = None, transport: Any = None
 ) -> RemoteSession:
     """A session on a data set of a server (`uptack serve`), with the interface of `uptack.open`.
 

@@ -69,13 +69,6 @@ def _decimal(text: str) -> Fraction | None:
         return None
 
 
-def _nearest(value: Fraction) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-
-
 def round_up(value: Fraction | SupportsFloat) -> float:
     """The least float that reads as at least this rational.
 
@@ -83,13 +76,12 @@ def round_up(value: Fraction | SupportsFloat) -> float:
     (0.3, True)
     """
     value = Fraction(value)  # type: ignore[arg-type]
-    nearest = _nearest(value)
-    if math.isinf(nearest):
-        return nearest if nearest > 0 else -math.nextafter(math.inf, 0)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.nextafter(math.inf, 0)
     return nearest if read(nearest) >= value else math.nextafter(nearest, math.inf)
 
-
-# ---------------------------------------- where a monotone statement begins to hold
 
 Number = TypeVar("Number", float, Fraction)
 

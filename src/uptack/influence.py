@@ -64,9 +64,6 @@ class Influence:
         return f"Influence({what}; not private: for the curator only)"
 
 
-# --------------------------------------------------------------------------------------------------- the statistics
-
-
 def _statistic_of(statistic: object, also: str = "") -> tuple[Statistic, Functional, str]:
     """The statistic of that name, its functional, and what it is called with its levels."""
     name, *levels = statistic if isinstance(statistic, tuple) and statistic else (statistic,)
@@ -86,9 +83,6 @@ def _statistic_of(statistic: object, also: str = "") -> tuple[Statistic, Functio
     level_text = ", ".join(f"{float(checks.rational('level', level)):g}" for level in levels)
     level_text = f"({level_text})" if len(levels) > 1 else level_text
     return built, built.functional, f"{level_text}-{built.name}" if level_text else built.name
-
-
-# ------------------------------------------------------------------------------------------------------- on a table
 
 
 def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) -> Influence:
@@ -125,9 +119,6 @@ def empirical_influence(x: Any, statistic: Name | Estimator, points: ArrayLike) 
         without, name = float(statistic(rows)), getattr(statistic, "__name__", "statistic")
         with_row = np.array([float(statistic(np.append(rows, one))) for one in z])
     return Influence(z, (n + 1) * (with_row - without), name, "empirical influence")
-
-
-# --------------------------------------------------------------------------------------------------------- on a law
 
 
 def influence(statistic: Name, distribution: Any, points: ArrayLike) -> Influence:

@@ -100,11 +100,6 @@ def count_uniform(n: int, epsilon: Rational, worst_risk: Rational) -> float:
     return worst * math.exp(-4 * eps * worst - eps)
 
 
-def _numbers(most: int) -> list[int]:
-    """Whole numbers from 1 to `most`, each about a tenth above the one before."""
-    return sorted({min(round(1.1**i), most) for i in range(math.ceil(math.log(most) / math.log(1.1)) + 1)})
-
-
 def _blocks(blocks: int, size: int, rows: int, eps: float) -> float:
     """The lemma in disjoint blocks of `size` cells, one cell of each holding η rows: their errors add up."""
     if blocks < 1 or size < 2:
@@ -145,7 +140,8 @@ def sparse_histogram(n: int, cells: int, occupied: int, epsilon: Rational) -> fl
     filled, free = checks.integer("occupied", occupied, least=2), size - 1
     if filled > size:
         raise InvalidArgument("occupied", f"at most cells, {size}", filled)
-    numbers = _numbers(filled - 1)
+    most = filled - 1  # and whole numbers up to it, each about a tenth above the one before
+    numbers = sorted({min(round(1.1**i), most) for i in range(math.ceil(math.log(most) / math.log(1.1)) + 1)})
     blocks = (_blocks(min(k, free // b), b, rows, eps) for k in numbers for b in (2, 3, free // k) if b <= free)
     cubes = (k * _best(lambda d: d / (1 + np.exp(eps * d)), rows // k, eps, 4.0) for k in numbers)
     return max(*cubes, *blocks, 0.0)

@@ -69,9 +69,6 @@ def _release(value: Any, guarantee: RandomPrivacy, account: Account, *notes: str
     return Release(value, guarantee, account.name, RandomLoss(guarantee), None, private, (WEAKER, *notes))
 
 
-# ------------------------------------------------------------------------------------------------------------ counts
-
-
 def proportion_is_bare(successes: int, n: int, gamma: Fraction) -> bool:
     """Whether (5.1) releases the proportion without noise: 2(m + 1)/n ≤ γ, m the smaller of the two counts."""
     return 2 * (min(successes, n - successes) + 1) <= gamma * n
@@ -134,20 +131,6 @@ def random_sparse_histogram(
     return _release(out, RandomPrivacy(eps, 0, share), account)
 
 
-# -------------------------------------------------------------------------------------------------------- sensitivity
-
-
-def _table(rows: Any) -> NDArray[Any]:
-    """An array of rows. Rows that do not form an array become objects, so that no error reveals a single row."""
-    try:
-        return np.asarray(rows)
-    except ValueError:
-        table = np.empty(len(rows), object)
-        for i, row in enumerate(rows):
-            table[i] = row
-        return table
-
-
 def _pair_moves(result: Any, size: int) -> NDArray[np.float64]:
     """One number for each pair: the largest where h gives none."""
     moves = np.asarray(result, np.float64)
@@ -182,10 +165,12 @@ def sensitivity_analysis(
     eps, share = checks.epsilon(epsilon), checks.inside_unit("gamma", gamma)
     account = Account.elsewhere("sensitivity analysis", entropy)
     for name, function in (("statistic", statistic), ("h", h)):
-        if not callable(function):
-            raise InvalidArgument(name, "a function", checks.describe(function))
+        checks.instance(name, function, Callable, "a function")  # type: ignore[arg-type]
     accept, fixed = accepting("number", fallback)
-    table = _table(rows)
+    try:
+        table = np.asarray(rows)
+    except ValueError:  # they form no array: as objects, so that no error reveals a single row
+        table = np.fromiter(rows, object, len(rows))  # type: ignore[arg-type]
     if table.ndim == 0:
         raise InvalidArgument("rows", "a table of rows", checks.describe(rows))
     pairs = len(table) // 2  # and the rank among their h above the 1 - γ/2 quantile with probability 1 - γ/2 (DKW)
@@ -203,9 +188,6 @@ def sensitivity_analysis(
     beta = Fraction(round_up(Fraction(math.exp(-float(eps) * math.sqrt(len(table)) / 2))))
     guarantee = RandomPrivacy(eps, beta, share)
     return replace(_release(noisy.value, guarantee, account, ASYMPTOTIC), noise=noisy.noise)
-
-
-# --------------------------------------------------------------------------------------------------------- exact checks
 
 
 def _breaks(p: Mapping[Hashable, float], q: Mapping[Hashable, float], rise: float) -> bool:

@@ -94,11 +94,6 @@ class EachNoise:
         return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
 
-def _entries(value: Any) -> int:
-    """How many entries a vector or a mapping has."""
-    return value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, Mapping) else 1
-
-
 def _price(privacy: Privacy | RandomPrivacy) -> Record:
     """The cost of a release, as entries of a record."""
     values = privacy.to_dict()
@@ -271,8 +266,9 @@ class Release(Tabular, Generic[T]):
         return repr(self) if hasattr(self.value, "grid") else self.summary()
 
     def __repr__(self) -> str:
-        grid = hasattr(self.value, "grid")  # counts by pairs, which are a table of their own
-        if _entries(self.value) > LONG and not grid:
+        value, grid = self.value, hasattr(self.value, "grid")  # counts by pairs, which are a table of their own
+        entries = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, Mapping) else 1
+        if entries > LONG and not grid:
             return f"Release: {self.table().text()}"
         if grid:
             below = [str(self.privacy), *self.notes, *([] if self.private else [STAMP])]

@@ -127,7 +127,6 @@ class Audit:
         return "\n\n".join("\n".join(part) for part in parts if part)
 
     def to_markdown(self) -> str:
-        """The same as Markdown."""
         parts = [["| " + " | ".join(row) + " |" for row in rows] for rows in self.tables()]
         for lines, rows in zip(parts, self.tables(), strict=True):
             lines.insert(1, "|" + "---|" * len(rows[0]))
@@ -136,9 +135,6 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         return {"ok": self.ok, "summary": self.summary(), **asdict(self)}
-
-
-# ------------------------------------------------------------------------------------------------------------ the tasks
 
 
 def examine(scenario: Scenario) -> Finding:
@@ -197,9 +193,6 @@ def perform(task: str) -> Finding:
     return replace(finding, seconds=round(sum(os.times()[:4]) - start, 2))
 
 
-# -------------------------------------------------------------------------------------------------------------- the run
-
-
 def run(
     only: str | None = None, *, workers: int | None = None, state: Path | None = None, progress: bool | None = None
 ) -> Audit:
@@ -226,7 +219,6 @@ def run(
 
 @cache
 def _digest() -> str:
-    """A hash of the code of uptack."""
     files = sorted(Path(uptack.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 

@@ -220,16 +220,6 @@ def number(rows: Any) -> float:
     return float(rows[0]["v"] if isinstance(rows[0], dict) else rows[0])
 
 
-def mean(rows: Any) -> float:
-    """The mean of all rows."""
-    return float(np.mean(rows))
-
-
-def peak(rows: Any) -> float:
-    """The largest row."""
-    return float(np.max(rows, initial=0.0))
-
-
 def pair(rows: Any) -> list[float]:
     """Two numbers."""
     return [number(rows), float(len(rows))]

@@ -426,21 +426,16 @@ def flags() -> Pairs:
 
 def labels() -> Pairs:
     """Columns of categories whose first row has another spelling, or whose last row has another type."""
-
-    def objects(*rows: Any) -> NDArray[Any]:
-        """An array of these objects, none of which NumPy is to look into."""
-        column = np.empty(len(rows), object)
-        for place, value in enumerate(rows):
-            column[place] = value
-        return column
-
-    n, pairs = ROWS - 1, {}
+    lists: dict[str, tuple[list[Any], list[Any]]] = {}
     for name, (one, other) in EQUAL.items():
-        pairs[f"equal {name}"] = objects(other, *[one] * n), objects(one, *[one] * n)
-        pairs[f"equal {name}, the last"] = objects(*[one] * n, other), objects(*[one] * n, one)
+        rest = [one] * (ROWS - 1)
+        lists |= {f"equal {name}": ([other, *rest], [one, *rest])}
+        lists |= {f"equal {name}, the last": ([*rest, other], [*rest, one])}
     for name, (one, other) in MIXED.items():
-        pairs[f"with {name}"] = objects(*[one] * n, one), objects(*[one] * n, other)
-    return pairs | {f"{name}, a list": (list(d), list(e)) for name, (d, e) in pairs.items()}
+        lists[f"with {name}"] = [one] * ROWS, [*[one] * (ROWS - 1), other]
+    # arrays of objects, none of which NumPy looks into
+    arrays = {name: tuple(np.fromiter(side, object, ROWS) for side in pair) for name, pair in lists.items()}
+    return arrays | {f"{name}, a list": pair for name, pair in lists.items()}  # type: ignore[return-value]
 
 
 # ------------------------------------------------------------------------------------------ several columns, and values

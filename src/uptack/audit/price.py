@@ -184,7 +184,6 @@ class Recorder:
     diverged: str = ""
 
     def __call__(self, mechanism: Mechanism[Any, Any], value: Any, draw: Callable[[], Any]) -> Any:
-        """The output to go on with."""
         copy = value.copy() if isinstance(value, np.ndarray) else value  # the release may go on to change it
         output = draw() if self.repeats is None else self._repeat(mechanism, self.repeats)
         self.draws.append(Draw(mechanism, copy, output, self.tape.requests))

@@ -41,10 +41,7 @@ ZERO_BIT = -1100.0
 
 
 def epsilon_lower_bound(
-    draws_d: Sequence[Any] | Floats,
-    draws_d_prime: Sequence[Any] | Floats,
-    delta: Rational,
-    confidence: Rational = 0.99,
+    draws_d: Sequence[Any] | Floats, draws_d_prime: Sequence[Any] | Floats, delta: Rational, confidence: Rational = 0.99
 ) -> float:
     """A lower confidence bound on the least ε for which a mechanism can be (ε, δ)-private between D and D'.
 
@@ -165,7 +162,6 @@ def _below(hits: NDArray[np.int64], draws: int, risk: float) -> Floats:
 
 
 def _above(hits: NDArray[np.int64], draws: int, risk: float) -> Floats:
-    """The upper ones."""
     return np.where(hits < draws, beta.isf(risk, hits + 1, np.maximum(draws - hits, 1)), 1.0)
 
 

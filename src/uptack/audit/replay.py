@@ -69,9 +69,6 @@ class TapeEntropy(Entropy):
         return f"TapeEntropy({self.seed})"
 
 
-# --------------------------------------------------------------------------------------------------------- observation
-
-
 @dataclass(frozen=True)
 class Appearance:
     """What is seen of one result: how it is made (`form`), what it says of itself (`stamps`), labels, the value."""
@@ -181,9 +178,6 @@ def appearance(result: Any) -> Appearance:
     if isinstance(result, list | tuple):
         return Appearance((type(result).__name__, *(appearance(part).form for part in result)), value=result)
     return Appearance(type(result).__name__, value=result)
-
-
-# ---------------------------------------------------------------------------------------------------------- comparison
 
 
 def flaws(one: Observation) -> list[str]:

@@ -132,9 +132,6 @@ def hostile(n: int, rank: int, relation: Adjacency = SUBSTITUTE) -> dict[str, Co
     }
 
 
-# ------------------------------------------------------------------------------------------- a last row that differs
-
-
 def with_last(x: Any, value: Any) -> Any:
     """The column with another last row. Lists are rebuilt, not changed."""
     if isinstance(x, list):

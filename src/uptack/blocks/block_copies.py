@@ -103,9 +103,6 @@ def own(value: Any) -> Any:
     return attempt(lambda: pickle.loads(pickle.dumps(value)), lambda: copy.deepcopy(value))
 
 
-# --------------------------------------------------------------------------------------------------------------- NumPy
-
-
 def _array(block: NDArray[Any]) -> NDArray[Any]:
     """A copy in memory of its own, with texts as wide as its own."""
     if isinstance(block, np.ma.MaskedArray):

@@ -26,10 +26,9 @@ f may be a list of functions, for example of several independent analysts: block
 after the last.
 
 f returns plain values, in a form that is sent from one process to another. A number or vector is its bytes. An outcome
-is written as text, with a name for its type: None, truth values, integers, floats, texts, bytes, Decimals, fractions,
-dates, times, durations, and tuples and frozensets of these. An object of a subclass counts as one of the class.
-Anything else is not an outcome. Reading an answer can't run code, and takes time in proportion to its length. Equal
-outcomes look alike: Decimals lose trailing zeros, times are in UTC, sets have a fixed order.
+is made canonical by the worker (`uptack.mechanisms.stability.outcome`), so equal ones look alike, and is written as
+JSON, with a name for each type that JSON does not have. Reading an answer can't run code, and takes time in proportion
+to its length.
 """
 
 from __future__ import annotations
@@ -41,8 +40,6 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, TypedDict
 
 import numpy as np
@@ -69,7 +66,7 @@ VECTOR, TEXT = b"v", b"t"
 def encode_answer(value: Any) -> bytes:
     """An accepted value as bytes; TypeError where it is not plain.
 
-    >>> value = (1, 2.5, frozenset({"b", "a"}), Decimal("1.50"))
+    >>> value = (1, 2.5, frozenset({"b", "a"}), dt.date(2024, 2, 29))
     >>> decode_answer(encode_answer(value)) == value
     True
     """
@@ -85,65 +82,34 @@ def decode_answer(answer: bytes) -> Any:
     return _decode(json.loads(answer[1:]))
 
 
-def _moment(value: dt.datetime) -> list[Any]:
-    zoned = value.utcoffset() is not None
-    at = value.astimezone(dt.UTC) if zoned else value
-    return [at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, zoned]
-
-
-def _time(value: dt.time) -> list[int]:
-    if value.tzinfo is not None:
-        raise TypeError("a time of day in a zone is no moment")
-    return [value.hour, value.minute, value.second, value.microsecond]
-
-
-def _decimal(value: Decimal) -> str:
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int):
-        return str(value)  # infinite; NaN is not equal to itself and has been refused
-    number = "".join(map(str, digits))
-    stripped = number.rstrip("0")
-    return f"{'-' * sign}{stripped}e{exponent + len(number) - len(stripped)}" if stripped else "0"
-
-
 FORMS: dict[type, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    bool: (bool, bool),
     int: (hex, lambda text: int(text, 16)),
-    float: (lambda value: (float(value) + 0.0).hex(), float.fromhex),
-    str: (str.__str__, str),
-    bytes: (lambda value: bytes(value).hex(), bytes.fromhex),
+    float: (lambda value: (value + 0.0).hex(), float.fromhex),
+    bytes: (bytes.hex, bytes.fromhex),
     tuple: (lambda value: [*map(_encode, value)], lambda parts: tuple(map(_decode, parts))),
     frozenset: (
         lambda value: sorted(map(_encode, value), key=json.dumps),
         lambda parts: frozenset(map(_decode, parts)),
     ),
-    Decimal: (_decimal, Decimal),
-    Fraction: (
-        lambda value: [hex(value.numerator), hex(value.denominator)],
-        lambda parts: Fraction(*(int(part, 16) for part in parts)),
-    ),
-    dt.datetime: (_moment, lambda parts: dt.datetime(*parts[:7]).replace(tzinfo=dt.UTC if parts[7] else None)),
-    dt.date: (lambda value: [value.year, value.month, value.day], lambda parts: dt.date(*parts)),
-    dt.time: (_time, lambda parts: dt.time(*parts)),
+    **{kind: (kind.isoformat, kind.fromisoformat) for kind in (dt.datetime, dt.date, dt.time)},
     dt.timedelta: (lambda value: [value.days, value.seconds, value.microseconds], lambda parts: dt.timedelta(*parts)),
 }
-"""How a value of each type is written and read. A subclass comes before its class."""
+"""How a canonical value of each type that JSON does not have is written and read."""
 READERS = {kind.__name__: read for kind, (_, read) in FORMS.items()}
 
 
 def _encode(value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, np.generic):
-        value = value.item()
-    for kind, (write, _) in FORMS.items():
-        if isinstance(value, kind):
-            return [kind.__name__, write(value)]
-    raise TypeError("not a plain value")
+    if value is None or isinstance(value, bool | str):
+        return value
+    if type(value) not in FORMS:
+        raise TypeError("not a plain value")
+    return [type(value).__name__, FORMS[type(value)][0](value)]
 
 
 def _decode(written: Any) -> Any:
-    return None if written is None else READERS[written[0]](written[1])
+    if written is None or isinstance(written, bool | str):
+        return written
+    return READERS[written[0]](written[1])
 
 
 # ---------------------------------------------------------------------------------------- what a result must be like

@@ -38,24 +38,16 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16
 OTHER_NUMBERS = 0x40000000
 """From here on x86-64 has the same calls once more."""
 
-MACHINES: dict[str, tuple[int, dict[str, int]]] = {
-    "x86_64": (
-        0xC000003E,
-        {
-            **{"kill": 62, "tkill": 200, "tgkill": 234, "rt_sigqueueinfo": 129, "rt_tgsigqueueinfo": 297},
-            **{"pidfd_send_signal": 424, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311},
-            **{"pidfd_getfd": 438, "prlimit64": 302, "fcntl": 72, "ioctl": 16, "process_madvise": 440},
-        },
-    ),
-    "aarch64": (
-        0xC00000B7,
-        {
-            **{"kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "rt_tgsigqueueinfo": 240},
-            **{"pidfd_send_signal": 424, "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271},
-            **{"pidfd_getfd": 438, "prlimit64": 261, "fcntl": 25, "ioctl": 29, "process_madvise": 440},
-        },
-    ),
+CALLS = (
+    *("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal", "ptrace"),
+    *("process_vm_readv", "process_vm_writev", "pidfd_getfd", "prlimit64", "fcntl", "ioctl", "process_madvise"),
+)
+NUMBERS = {
+    "x86_64": (62, 200, 234, 129, 297, 424, 101, 310, 311, 438, 302, 72, 16, 440),
+    "aarch64": (129, 130, 131, 138, 240, 424, 117, 270, 271, 438, 261, 25, 29, 440),
 }
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+MACHINES = {name: (ARCHITECTURES[name], dict(zip(CALLS, ours, strict=True))) for name, ours in NUMBERS.items()}
 """The architecture as seccomp calls it, and the numbers of its system calls."""
 
 F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP = 8, 15, 0x8901, 0x8902

@@ -35,7 +35,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from os import _exit as leave
 from typing import Any, NamedTuple, NoReturn
 
@@ -64,7 +63,6 @@ class Job(NamedTuple):
     load: Callable[[], Any]
 
     def answer(self) -> bytes:
-        """Do it."""
         return self.run(self.load())
 
 
@@ -75,12 +73,7 @@ class Sealed(NamedTuple):
     load: bytes
 
     def open(self) -> Job:
-        """The job."""
-        return Job(pickle.loads(self.run), partial(_load, self.load))
-
-
-def _load(load: bytes) -> Any:
-    return pickle.loads(load)()
+        return Job(pickle.loads(self.run), lambda: pickle.loads(self.load)())
 
 
 def apart(
@@ -240,7 +233,6 @@ class Answers:
         return b"".join(parts)
 
     def _wait(self, deadline: float) -> None:
-        """Until there is something to read."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.fd, selectors.EVENT_READ)
             while not selector.select(LOOK):
@@ -287,12 +279,9 @@ def _write(fd: int, data: bytes) -> None:
 # -------------------------------------------------------------------------------------------------------- in the keeper
 
 
-class _Stop(BaseException):
-    """Nobody waits for answers any longer."""
-
-
 def _stop(*_: Any) -> NoReturn:
-    raise _Stop
+    """Nobody waits for answers any longer."""
+    raise SystemExit
 
 
 def keep(
@@ -443,7 +432,6 @@ class _Worker:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to wait for."""
         whole = len(self.received) - HEADER.size >= self._length
         return whole or self.closed or time.monotonic() >= self.deadline
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 from uptack import checks
@@ -137,19 +138,15 @@ def stable_value(
     """
     bits, analysts = source(entropy), functions(f, **options)
     relation = check_adjacency(adjacency, rows_per_person)
-    scheme = plan(
-        units(data), epsilon=epsilon, delta=delta, blocks=blocks, rows_per_person=rows_per_person, adjacency=adjacency
-    )
+    budget: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
+    scheme = plan(units(data), blocks=blocks, rows_per_person=rows_per_person, adjacency=adjacency, **budget)
     accept, fixed = accepting("outcome", fallback)
     if scheme.advice:
         return NoReply(scheme.privacy, NAME, None, scheme.advice, bits.private)
-    assigned = Account.elsewhere(NAME, bits).toss(
-        lambda entropy: random_blocks(scheme.rows, scheme.blocks, entropy, substitute=relation.size_is_public)
-    )
+    deal = partial(random_blocks, scheme.rows, scheme.blocks, substitute=relation.size_is_public)
+    assigned = Account.elsewhere(NAME, bits).toss(deal)
     results = evaluate(analysts, data, assigned, accept, fixed, **options)
-    reply, _ = release_mode(
-        results, relation.rows_per_person, epsilon=epsilon, delta=delta, adjacency=relation, entropy=bits
-    )
+    reply, _ = release_mode(results, relation.rows_per_person, adjacency=relation, entropy=bits, **budget)
     assert reply.loss is not None
     return replace(reply, mechanism=f"{NAME} by {scheme.blocks} blocks", loss=loss.Partition(reply.loss))
 
@@ -183,6 +180,5 @@ class ShareNoise:
     blocks: int
 
     def around(self, value: Vote, confidence: Rational) -> tuple[float, float]:
-        """An interval for the share."""
         low, high = self.count.around(value.share * self.blocks, confidence)
         return max(low / self.blocks, 0.0), min(high / self.blocks, 1.0)

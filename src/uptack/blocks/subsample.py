@@ -26,17 +26,10 @@ from uptack.blocks.partition import check_times, random_blocks, units
 from uptack.blocks.stable_values import ShareNoise, Vote, lead_needed, release_mode
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.mechanisms import inverse_sensitivity as inverse
 from uptack.mechanisms.additive_noise import laplace
 from uptack.mechanisms.exponential import report_noisy_max
-from uptack.mechanisms.inverse_sensitivity import (
-    VECTOR_LATTICES,
-    InverseDraw,
-    Refusal,
-    choose_lattice,
-    median_boxes,
-    median_room,
-    steps_needed,
-)
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal
 from uptack.noise import Entropy, SystemEntropy
 from uptack.noise.entropy import source
 from uptack.privacy import SUBSTITUTE, Adjacency, Privacy, cost, loss
@@ -133,9 +126,8 @@ def subsample_aggregate(
     if advice := _unfit(task, fixed):
         advice = replace(advice, unit=relation.unit)
         return NoReply(Privacy(0, 0, relation), _name(task), None, advice, task.entropy.private)
-    assigned = Account.elsewhere(_name(task), task.entropy).toss(
-        lambda entropy: random_blocks(n, m, entropy, times=t, substitute=relation.size_is_public)
-    )
+    deal = partial(random_blocks, n, m, times=t, substitute=relation.size_is_public)
+    assigned = Account.elsewhere(_name(task), task.entropy).toss(deal)
     results = evaluate(analysts, data, assigned, accept, fixed, **options)
     return _price(_aggregate(task, results if kind == "outcome" else np.array(results)), task, relation)
 
@@ -158,20 +150,16 @@ def _task(
     if aggregate == "mode" and candidates is None and dlt == 0:
         fix = "Give a public list of candidates to vote on, or a δ such as 1e-6."
         raise InvalidArgument("delta", "above 0 if candidates= is not given", checks.describe(delta), fix)
-    chosen = None if candidates is None else _distinct(candidates)
-    return Task(aggregate, blocks, moves, eps, dlt, chosen, entropy)
-
-
-def _distinct(candidates: Sequence[Any]) -> tuple[Any, ...]:
-    """The candidates, in the form that results have."""
-    try:
+    if candidates is None:
+        return Task(aggregate, blocks, moves, eps, dlt, None, entropy)
+    try:  # in the form that results have
         chosen = tuple(accepting("outcome", candidate)[1] for candidate in candidates)
-        if len(chosen) > 1 and len(set(chosen)) == len(chosen):
-            return chosen
     except (TypeError, InvalidArgument):
-        pass
-    must = "a list of at least two different plain hashable values"
-    raise InvalidArgument("candidates", must, checks.describe(candidates))
+        chosen = ()
+    if len(chosen) < 2 or len(set(chosen)) < len(chosen):
+        must = "a list of at least two different plain hashable values"
+        raise InvalidArgument("candidates", must, checks.describe(candidates))
+    return Task(aggregate, blocks, moves, eps, dlt, chosen, entropy)
 
 
 def _name(task: Task) -> str:
@@ -217,12 +205,12 @@ def _vector_median(task: Task, results: Any) -> Release[Any] | NoReply:
     """The vector of coordinate medians, from nested boxes: the product of the coordinates' reaches is its reach."""
     m, p = results.shape
     account = Account.open("inverse sensitivity", task.epsilon, adjacency=task.results, entropy=task.entropy)
-    advice = Advice(n=2 * task.moves * steps_needed(task.epsilon, VECTOR_LATTICES[-1].size ** p) + 1)
-    room = median_room(m, task.moves)
-    draw = choose_lattice(room, task.epsilon, p, VECTOR_LATTICES)
+    advice = Advice(n=2 * task.moves * inverse.steps_needed(task.epsilon, inverse.VECTOR_LATTICES[-1].size ** p) + 1)
+    room = inverse.median_room(m, task.moves)
+    draw = inverse.choose_lattice(room, task.epsilon, p, inverse.VECTOR_LATTICES)
     if draw is None:
         return account.close(Outcome.refusal("", advice))
-    candidates = replace(median_boxes(results, draw, task.moves), refusal=Refusal(room))
+    candidates = replace(inverse.median_boxes(results, draw, task.moves), refusal=Refusal(room))
     drawn = account.draw(InverseDraw.of(task.epsilon), candidates)
     return account.close(Outcome.refusal("", advice)) if drawn is None else account.release(draw[0].values(drawn))
 

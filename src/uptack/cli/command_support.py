@@ -79,10 +79,10 @@ ADJACENCIES = {"substitute": SUBSTITUTE, "add-remove": ADD_REMOVE}
 
 
 class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """A value of a form of options, as `READERS` reads it. `name` is how `--help` writes it."""
+    """A value of a form of options, as `READERS` reads it."""
 
-    def __init__(self, name: str, form: str) -> None:
-        self.name, (self._parse, self._must) = name, READERS[form]
+    def __init__(self, form: str) -> None:
+        self._parse, self._must, self.name = READERS[form]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -91,14 +91,14 @@ class TextValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
             self.fail(f"{value!r} is not {self._must}", param, ctx)
 
 
-EXACT = TextValue("number", "number")
+EXACT = TextValue("number")
 """An exact number: 0.1 is one tenth."""
-MISSING = TextValue("drop|error|low|high|NUMBER", "missing")
+MISSING = TextValue("missing")
 """What to do with missing values."""
 
 
-def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, Any]]:
-    """A callback for repeated options of the form NAME=SOMETHING."""
+def pair_option(flag: str, name: str, read: Callable[[str], Any], example: str, help: str) -> Callable[[Any], Any]:
+    """A repeated option of the form NAME=SOMETHING; the example begins with what that is called."""
 
     def callback(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, Any]:
         parsed = {}
@@ -112,7 +112,7 @@ def pairs(read: Callable[[str], Any], example: str) -> Callable[..., dict[str, A
                 raise click.BadParameter(f"{value!r} is not of the form NAME={example}", ctx, param)
         return parsed
 
-    return callback
+    return click.option(flag, name, multiple=True, callback=callback, help=f"NAME={example.split(',')[0]}: {help}")
 
 
 def stack_decorators(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -132,11 +132,10 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 file_options = stack_decorators(
     click.option("--table", help="Which table of a DuckDB file."),
-    click.option("--type", "types", multiple=True, callback=pairs(str, "KIND, such as age=integer"),
-                 help="NAME=KIND: the type of a column of a CSV file (integer, number, boolean, text, date, datetime, "
-                      "datetime-utc, duration, or with how cells are written: boolean:ja/nein, number:€, "
-                      "number:1.234,5, date:%d.%m.%Y, duration:%H:%M). Without a schema (uptack init) the others are "
-                      "inferred from the rows, and printed."),
+    pair_option("--type", "types", str, "KIND, such as age=integer",
+                "the type of a column of a CSV file (integer, number, boolean, text, date, datetime, datetime-utc, "
+                "duration, or with how cells are written: boolean:ja/nein, number:€, number:1.234,5, date:%d.%m.%Y, "
+                "duration:%H:%M). Without a schema (uptack init) the others are inferred from the rows, and printed."),
     click.option("--delimiter", help="The character between cells of a CSV file, if its header does not show it."),
     click.option("--header/--no-header", default=None,
                  help="Whether a CSV file has a header. If not: --type for all columns, in order."),
@@ -316,23 +315,21 @@ def as_text(result: Made) -> str:
 def _value_lines(result: Release[Any]) -> list[str]:
     """One line for each number, with its name and its interval if it has them."""
     value, names, (ends, percent) = result.value, result.labels, result.interval_at_hand()
-    if isinstance(value, Mapping) and not value:
+    counted = isinstance(value, Mapping)
+    if counted and not value:
         return ["nothing is frequent enough to be listed"]
-    if isinstance(value, Mapping):
-        pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+    if hasattr(value, "points"):
+        return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
+    if hasattr(value, "table") and not counted:
+        return str(value.table().text(sys.maxsize)).splitlines()
+    if np.ndim(value) == 0 and not counted:  # of a function JSON has all
+        return [str(value) if hasattr(value, "to_dict") else _with_interval(value, ends, percent)]
+    pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
+    if counted:
         shown = [_entry(one, pair, percent) for one, pair in zip(value.values(), pairs, strict=True)]
         bins = getattr(value, "of_edges", False)
         cells = [f"{number(name[0])} to {number(name[1])}" if bins else label(name) for name in value]
         return [f"{cell}\t{text}" for cell, text in zip(cells, shown, strict=True)]
-    if hasattr(value, "points"):
-        return [f"{number(x)}\t{number(y)}" for x, y in zip(value.points, value.values, strict=True)]
-    if hasattr(value, "table"):
-        return str(value.table().text(sys.maxsize)).splitlines()
-    if np.ndim(value) == 0 and hasattr(value, "to_dict"):  # a function: JSON has all of it
-        return [str(value)]
-    if np.ndim(value) == 0:
-        return [_with_interval(value, ends, percent)]
-    pairs = [None] * len(value) if ends is None else list(zip(*ends, strict=True))
     shown = [_with_interval(one, pair, percent) for one, pair in zip(value, pairs, strict=True)]
     called = [label(name) for name in names] if len(names) == len(shown) else []
     return align_lines(list(zip(called, shown, strict=True))) if called else shown
@@ -341,10 +338,6 @@ def _value_lines(result: Release[Any]) -> list[str]:
 def _with_interval(value: Any, ends: Any, percent: str, apart: str = "   ") -> str:
     text, interval = figure_text(value, *((None, None) if ends is None else ends))
     return f"{text}{apart}{percent} interval {interval}" if interval else text
-
-
-def _value_text(value: Any) -> str:
-    return words(value) if isinstance(value, date | timedelta) else number(value)
 
 
 def _entry(value: Any, ends: Any, percent: str) -> str:
@@ -356,7 +349,7 @@ def _entry(value: Any, ends: Any, percent: str) -> str:
     held = value.value if isinstance(value, Release) else value
     if np.ndim(held) == 0:
         return _with_interval(held, ends, percent, "\t")
-    numbers = [_value_text(one) for one in held]
+    numbers = [words(one) if isinstance(one, date | timedelta) else number(one) for one in held]
     if isinstance(value, Release) and len(value.labels) == len(numbers) > 1:
         return "  ".join(f"{label(name)}: {text}" for name, text in zip(value.labels, numbers, strict=True))
     return " ".join(numbers)

@@ -19,18 +19,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import (
-    ADJACENCIES,
-    ANSWER,
-    BROKEN,
-    EXACT,
-    INTERRUPTED,
-    MISUSE,
-    SIGNALS,
-    as_json,
-    open_ledger,
-    say,
-)
+from uptack.cli import command_support as shared
 from uptack.errors import InvalidArgument, UnknownName, UptackError
 from uptack.labels import json_text, lines
 from uptack.privacy import Adjacency, Privacy
@@ -159,15 +148,15 @@ Examples:
 """
 )
 @click.argument("path", metavar="REPORT.JSON", type=click.Path(path_type=Path))
-@click.option("--epsilon", type=EXACT, help="Compare with this ε.")
+@click.option("--epsilon", type=shared.EXACT, help="Compare with this ε.")
 def explain(path: Path, epsilon: Any) -> int:
     """The guarantee of a report in words. It reads no data and spends nothing."""
     whose, spent = _report_privacy(path)
-    say("\n".join(part for part in (whose, promise(spent), _test_power(spent)) if part))
+    shared.say("\n".join(part for part in (whose, promise(spent), _test_power(spent)) if part))
     if epsilon is not None:
         other = Privacy(epsilon, spent.exact_delta, spent.adjacency)
-        say("\n".join(["", promise(other), _test_power(other)]))
-    return ANSWER
+        shared.say("\n".join(["", promise(other), _test_power(other)]))
+    return shared.ANSWER
 
 
 explain.section = START  # type: ignore[attr-defined]
@@ -202,10 +191,10 @@ def ledger() -> None:
 
 @ledger.command()
 @LEDGER
-@click.option("--epsilon", "-e", type=EXACT, required=True, help="The total ε.")
-@click.option("--delta", type=EXACT, default="0", show_default=True)
+@click.option("--epsilon", "-e", type=shared.EXACT, required=True, help="The total ε.")
+@click.option("--delta", type=shared.EXACT, default="0", show_default=True)
 @DATASET
-@click.option("--adjacency", type=click.Choice(list(ADJACENCIES)), default="substitute", show_default=True)
+@click.option("--adjacency", type=click.Choice(list(shared.ADJACENCIES)), default="substitute", show_default=True)
 @click.option("--rows-per-person", type=click.IntRange(1), default=1, show_default=True,
               help="How many rows one person may have.")  # fmt: skip
 @click.option(
@@ -215,26 +204,23 @@ def create(
     place: str, epsilon: Any, delta: Any, dataset: str, adjacency: str, rows_per_person: int, person: tuple[str, ...]
 ) -> int:
     """Create a ledger with a budget. Its unit, rows or people, cannot be changed later."""
-    relation = ADJACENCIES[adjacency].per_person(rows_per_person)
+    relation = shared.ADJACENCIES[adjacency].per_person(rows_per_person)
     relation = relation.by_person(*person) if person else relation
-    say(f"{open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
-    return ANSWER
+    shared.say(f"{shared.open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)!r}\n{whose(relation)}")
+    return shared.ANSWER
 
 
 @ledger.command()
 @LEDGER
 @DATASET
-@as_json
+@shared.as_json
 def show(place: str, dataset: str, as_json: bool) -> int:
     """Every entry with its cost, the sum of all costs, and what is left."""
-    book = open_ledger(place, dataset=dataset)
-    if as_json:
-        history = [entry.to_dict() for entry in book.history()]
-        left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
-        say(json_text({**left, "history": history}, indent=2))
-        return ANSWER
-    say(book.table().text(sys.maxsize))
-    return ANSWER
+    book = shared.open_ledger(place, dataset=dataset)
+    history = [entry.to_dict() for entry in book.history()]
+    left = {"spent": book.spent().to_dict(), "remaining": book.remaining().to_dict()}
+    shared.say(json_text({**left, "history": history}, indent=2) if as_json else book.table().text(sys.maxsize))
+    return shared.ANSWER
 
 
 @ledger.command()
@@ -242,9 +228,9 @@ def show(place: str, dataset: str, as_json: bool) -> int:
 @DATASET
 def verify(place: str, dataset: str) -> int:
     """Check that no entry was changed or removed."""
-    verification = open_ledger(place, dataset=dataset).verify()
-    say(str(verification))
-    return ANSWER if verification else BROKEN
+    verification = shared.open_ledger(place, dataset=dataset).verify()
+    shared.say(str(verification))
+    return shared.ANSWER if verification else shared.BROKEN
 
 
 @cli.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
@@ -264,32 +250,32 @@ def completion(shell: str) -> int:
 
     found = get_completion_class(shell)
     assert found is not None
-    say(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
-    return ANSWER
+    shared.say(found(cli, {}, "uptack", "_UPTACK_COMPLETE").source())
+    return shared.ANSWER
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit code."""
     try:
-        return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or ANSWER)
+        return int(cli.main(arguments, prog_name="uptack", standalone_mode=False) or shared.ANSWER)
     except click.exceptions.Abort:
-        say("interrupted; debits stand", err=True)
-        return INTERRUPTED
+        shared.say("interrupted; debits stand", err=True)
+        return shared.INTERRUPTED
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        say(shown.getvalue().rstrip("\n"), err=True)
-        return MISUSE
+        shared.say(shown.getvalue().rstrip("\n"), err=True)
+        return shared.MISUSE
     except (UptackError, OverflowError) as error:
         from uptack.cli.option_words import in_options
 
-        say(f"uptack: {in_options(error)}", err=True)
-        return MISUSE
+        shared.say(f"uptack: {in_options(error)}", err=True)
+        return shared.MISUSE
     except Exception as error:
         if type(error).__module__.partition(".")[0] not in ENGINES:
             raise
-        say(f"uptack: the data could not be read ({type(error).__name__})", err=True)
-        return MISUSE
+        shared.say(f"uptack: the data could not be read ({type(error).__name__})", err=True)
+        return shared.MISUSE
 
 
 def run() -> None:
@@ -308,21 +294,21 @@ def run() -> None:
     try:
         code = main()
     except (Exception, SystemExit):
-        if not SIGNALS:
+        if not shared.SIGNALS:
             raise
-        say("interrupted; debits stand", err=True)
-    sys.exit(128 + SIGNALS[0] if SIGNALS else code)
+        shared.say("interrupted; debits stand", err=True)
+    sys.exit(128 + shared.SIGNALS[0] if shared.SIGNALS else code)
 
 
 def _catch_signals() -> None:
     """Let each signal stop the command as Ctrl-C does, and remember it."""
 
     def stop(signum: int, frame: object) -> None:
-        SIGNALS.append(signum)
+        shared.SIGNALS.append(signum)
         raise KeyboardInterrupt if signum == signal.SIGINT else SystemExit(128 + signum)
 
     # after a signal, what can't be raised is the signal itself
-    sys.unraisablehook = lambda error: None if SIGNALS else sys.__unraisablehook__(error)
+    sys.unraisablehook = lambda error: None if shared.SIGNALS else sys.__unraisablehook__(error)
     signal.signal(signal.SIGINT, stop)
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)

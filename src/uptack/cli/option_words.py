@@ -71,7 +71,6 @@ def in_flags(text: str) -> str:
 
 
 def _command_line(option: re.Match[str]) -> str:
-    """An option of Python as the command line writes it."""
     name, value = option.groups()
     if name not in FLAGS or not value:
         return FLAGS.get(name, option[0])

@@ -7,16 +7,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import (
-    EXACT,
-    TextValue,
-    as_json,
-    delta,
-    epsilon,
-    release,
-    session_options,
-    stack_decorators,
-)
+from uptack.cli import command_support as shared
 from uptack.cli.option_words import OF_SESSION, SEVERAL, flag_of
 from uptack.errors import InvalidArgument
 from uptack.registry import Declaration, Option, declared, in_tables
@@ -24,20 +15,7 @@ from uptack.registry.declaration import SECTIONS
 from uptack.registry.options import SURVEY
 from uptack.session import Request, Session
 from uptack.session.session import is_formula
-from uptack.wire.text_values import typed_request
-
-TYPES: dict[str, Any] = {
-    "number": EXACT,
-    "numbers": EXACT,
-    "step": TextValue("number|day|hour|...", "step"),
-    "edges": TextValue("number|date", "edges"),
-    "integer": int,
-    "word": str,
-    "words": str,
-    "keys": str,
-    "levels": str,
-    "range": TextValue("LOW:HIGH", "range"),
-}
+from uptack.wire.text_values import READERS, typed_request
 
 
 class _Choice(click.Choice[str]):
@@ -54,12 +32,13 @@ def command_option(option: Option) -> Callable[[Any], Any] | None:
     if option.form == "object" or option.name in (*OF_SESSION, "entropy"):
         return None
     several = option.form in SEVERAL
+    kind: Any = shared.TextValue(option.form) if option.form in READERS else str
+    kind = _Choice(option.choices) if option.form == "choice" else kind
     if option.positional and option.required:
-        return click.argument(option.name, nargs=-1 if several else 1, required=True, type=TYPES[option.form])
+        return click.argument(option.name, nargs=-1 if several else 1, required=True, type=kind)
     flag = flag_of(option)
     if option.form == "flag":
         return click.option(flag, option.name, is_flag=True, default=None, help=option.help)
-    kind = _Choice(option.choices) if option.form == "choice" else TYPES[option.form]
     none = several or option.required or option.default is None
     usual: dict[str, Any] = {} if none else {"default": str(option.default)}
     short = ("-e",) if option.name == "epsilon" else ()
@@ -73,7 +52,7 @@ def _columns(declaration: Declaration) -> Callable[[Any], Any]:
     reads = declaration.reads
     if reads.shape == "design":
         formula = "formula" in declaration.allowed  # which names the columns itself
-        return stack_decorators(
+        return shared.stack_decorators(
             click.argument("target", required=not formula),
             click.argument("columns", nargs=-1, metavar="[PREDICTORS]..."),
         )
@@ -103,7 +82,7 @@ def command(declaration: Declaration) -> click.Command:
 
     def run(path: str, columns: Any, target: str | None = None, **options: Any) -> int:
         names = (columns,) if isinstance(columns, str) else tuple(columns or ())
-        return release(path, options, _request(declaration, target), *names, finish=_curve)
+        return shared.release(path, options, _request(declaration, target), *names, finish=_curve)
 
     own = [option for option in declaration.options if option.positional and option.required]
     example = {"numbers": "0.25 0.75", "number": "0.1"}
@@ -112,13 +91,13 @@ def command(declaration: Declaration) -> click.Command:
     needed = [option for option in declaration.options if option.name == "groups" and option.required]
     words += " --group A --group B" if needed else ""
     epilog = f"\b\nExample:\n  uptack {name} patients.parquet {words} --epsilon 0.5"
-    decorate = stack_decorators(
+    decorate = shared.stack_decorators(
         click.command(name, help=declaration.summary, epilog=epilog),
         click.argument("path", metavar="TABLE"),
         _columns(declaration),
         *options,
-        as_json,
-        session_options,
+        shared.as_json,
+        shared.session_options,
     )
     release_command: click.Command = decorate(run)
     release_command.section = declaration.section  # type: ignore[attr-defined]
@@ -126,7 +105,6 @@ def command(declaration: Declaration) -> click.Command:
 
 
 def _request(declaration: Declaration, target: str | None) -> Callable[..., Request]:
-    """The function that makes a request from the arguments of a command."""
 
     def request(session: Session, *names: str, **given: Any) -> Request:
         options, response = {name: value for name, value in given.items() if value not in ((), None)}, target
@@ -161,11 +139,11 @@ def commands() -> dict[str, click.Command]:
 @click.command(epilog="\b\nExample:\n  uptack density patients.parquet age --epsilon 1 --delta 1e-6 --low 0 --high 100")
 @click.argument("path", metavar="TABLE")
 @click.argument("column", metavar="COLUMN")
-@epsilon
-@delta
-@click.option("--low", type=EXACT, help="The left end of the curve. [default: from private quantiles]")
-@click.option("--high", type=EXACT, help="The right end.")
-@stack_decorators(as_json, session_options)
+@shared.epsilon
+@shared.delta
+@click.option("--low", type=shared.EXACT, help="The left end of the curve. [default: from private quantiles]")
+@click.option("--high", type=shared.EXACT, help="The right end.")
+@shared.stack_decorators(shared.as_json, shared.session_options)
 def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
     """The density of a column as points of a curve: a kernel density estimate, or a Fourier series if δ = 0."""
     if low is not None and high is not None and not low < high:
@@ -181,4 +159,4 @@ def density(path: str, column: str, low: Any, high: Any, **options: Any) -> int:
     def finish(value: Any) -> Any:
         return value.on_grid(*ends).density() if smooth else value.curve
 
-    return release(path, options, request, column, finish=finish)
+    return shared.release(path, options, request, column, finish=finish)

@@ -9,21 +9,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import (
-    ANSWER,
-    BROKEN,
-    EXACT,
-    NO_REPLY,
-    SIGNALS,
-    USUAL_DELTA,
-    as_json,
-    epsilon,
-    open_source,
-    pairs,
-    say,
-    session_options,
-    stack_decorators,
-)
+from uptack.cli import command_support as shared
 from uptack.errors import InvalidArgument
 from uptack.exact import read
 from uptack.labels import json_text
@@ -48,8 +34,8 @@ Examples:
 """
 )
 @click.argument("path", metavar="TABLE")
-@epsilon
-@click.option("--delta", type=EXACT, help=f"0 for pure differential privacy. {USUAL_DELTA}")
+@shared.epsilon
+@click.option("--delta", type=shared.EXACT, help=f"0 for pure differential privacy. {shared.USUAL_DELTA}")
 @click.option(
     "-o",
     "--output",
@@ -63,36 +49,24 @@ Examples:
 @click.option("--author", help="Who publishes it. [default: that of the schema]")
 @click.option("--source", help="Where the data come from, as readers should cite them. [default: that of the schema]")
 @click.option("--date", help="The date on the page. [default: today]")
-@click.option(
-    "--unit",
-    "measures",
-    multiple=True,
-    callback=pairs(str, "UNIT, such as age=years"),
-    help="NAME=UNIT: a column's unit of measurement, for axes and cards.",
+@shared.pair_option(
+    "--unit", "measures", str, "UNIT, such as age=years", "a column's unit of measurement, for axes and cards."
 )
 @click.option("--columns", help="Only these columns, separated by commas.")
 @click.option("--skip", help="Leave out these columns, separated by commas.")
-@click.option(
-    "--share",
-    "shares",
-    multiple=True,
-    callback=pairs(read, "WEIGHT, such as age=2"),
-    help="NAME=WEIGHT: the weight of a column in the budget.",
+@shared.pair_option("--share", "shares", read, "WEIGHT, such as age=2", "the weight of a column in the budget.")
+@shared.pair_option(
+    *("--plausible", "plausible", span, "LOW:HIGH, such as age=0:120"),
+    help="a guess of where a column's values lie. It may be wrong.",
 )
-@click.option(
-    "--plausible",
-    multiple=True,
-    callback=pairs(span, "LOW:HIGH, such as age=0:120"),
-    help="NAME=LOW:HIGH: a guess of where a column's values lie. It may be wrong.",
-)
-@stack_decorators(
+@shared.stack_decorators(
     *(click.option(f"--{one.option.replace('_', '-')}", is_flag=one.takes is bool, help=one.help) for one in SECTIONS)
 )
 @click.option(
     "--plan", "only_plan", is_flag=True, help="Show costs and expected errors. Reads no data and spends nothing."
 )
 @click.option("--open", "show", is_flag=True, help="Open the report when it is written.")
-@stack_decorators(as_json, session_options)
+@shared.stack_decorators(shared.as_json, shared.session_options)
 def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **options: Any) -> int:
     """A private profile of a whole table, within one budget.
 
@@ -106,7 +80,7 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
     masthead = {name: options.pop(name) for name in ("title", "author", "source", "date")}
     choices |= {one.option: options.pop(one.option) for one in SECTIONS}
     if only_plan:
-        with open_source(path, options) as session:
+        with shared.open_source(path, options) as session:
             delta = usual_delta(session) if options["delta"] is None else options["delta"]
             planned = report_plan(session, options["epsilon"], delta, **choices)
         return _show_plan(planned, json_wanted)
@@ -114,11 +88,11 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
         if len({os.path.realpath(output) for output in outputs}) < len(outputs):  # they would overwrite each other
             raise InvalidArgument("output", "different files", "the same file twice")
         places = [held.enter_context(Output(output)) for output in outputs]
-        session = held.enter_context(open_source(path, options))
+        session = held.enter_context(shared.open_source(path, options))
         usual = "standard input" if path == "-" else Path(path).name
         masthead["title"] = masthead["title"] or session.schema.title or usual
         made = session.report(epsilon=options["epsilon"], delta=options["delta"], **masthead, **choices)
-        if SIGNALS:
+        if shared.SIGNALS:
             raise KeyboardInterrupt
         for place in places:
             try:
@@ -126,28 +100,29 @@ def report(path: str, outputs: tuple[str, ...], only_plan: bool, show: bool, **o
             except Exception as error:
                 return _rescue(place, made, error)
     files = ", ".join(str(place.path) for place in places)
-    say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nFull report: {files}")
+    shared.say(to_json(made) if json_wanted else f"{to_text(made, most=MOST)}\nFull report: {files}")
     if show:
         import webbrowser
 
         webbrowser.open(places[0].path.resolve().as_uri())
-    return ANSWER if any(figure.value is not None for column in made.columns for figure in column.figures) else NO_REPLY
+    answered = any(figure.value is not None for column in made.columns for figure in column.figures)
+    return shared.ANSWER if answered else shared.NO_REPLY
 
 
 def _rescue(place: Output, made: Profile, error: Exception) -> int:
     """Print a paid report that could not be written, all of it, and save it elsewhere."""
-    say(to_json(made))
+    shared.say(to_json(made))
     try:
         where = f"It is saved as {place.rescue(made)}."
     except OSError:
         where = "It could not be saved elsewhere, so keep the printed one."
-    say(f"uptack: {place.path} could not be written ({error}). The report is printed above. {where}", err=True)
-    return BROKEN
+    shared.say(f"uptack: {place.path} could not be written ({error}). The report is printed above. {where}", err=True)
+    return shared.BROKEN
 
 
 def _show_plan(plan: Plan, json_wanted: bool) -> int:
-    say(json_text(plan.to_dict(), indent=2) if json_wanted else str(plan))
-    return ANSWER if all(line.refusal is None for line in plan.releases) else NO_REPLY
+    shared.say(json_text(plan.to_dict(), indent=2) if json_wanted else str(plan))
+    return shared.ANSWER if all(line.refusal is None for line in plan.releases) else shared.NO_REPLY
 
 
 def _request(text: str) -> Request:
@@ -167,9 +142,9 @@ def _request(text: str) -> Request:
 @click.command(epilog="\b\nExample:\n  uptack plan patients.parquet median:age:0.1 iqr:cost:0.2 regression:cost,age:1")
 @click.argument("path", metavar="TABLE")
 @click.argument("requests", nargs=-1, required=True, metavar="STATISTIC:COLUMN:EPSILON...")
-@stack_decorators(as_json, session_options)
+@shared.stack_decorators(shared.as_json, shared.session_options)
 def plan(path: str, requests: tuple[str, ...], **options: Any) -> int:
     """The cost and the expected error of releases, before anything is spent."""
     json_wanted, asked = options.pop("as_json"), [_request(text) for text in requests]
-    with open_source(path, options) as session:
+    with shared.open_source(path, options) as session:
         return _show_plan(session.plan(asked), json_wanted)

@@ -10,20 +10,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import (
-    ADJACENCIES,
-    ANSWER,
-    EXACT,
-    as_json,
-    dialect_options,
-    file_options,
-    open_ledger,
-    open_source,
-    say,
-    session_options,
-    split_missing_words,
-    stack_decorators,
-)
+from uptack.cli import command_support as shared
 from uptack.errors import InvalidArgument, UptackError
 from uptack.exact import read
 from uptack.labels import json_text, label, shell_word
@@ -34,7 +21,7 @@ from uptack.session import Session
 from uptack.session.session import INFERRED
 from uptack.table import schema as schemas
 from uptack.table.csv import cells
-from uptack.table.csv.inspector import ColumnLook, Look, inspect_file
+from uptack.table.csv.inspector import Look, inspect_file
 from uptack.table.engine import files
 from uptack.table.ids import MANY, SOUNDS, Repeats, repeats
 from uptack.table.names import column_name
@@ -61,7 +48,7 @@ Examples:
 @click.option(
     "--write", is_flag=True, help="With --curator: save the result as TABLE.uptack.toml, which is public from then on."
 )
-@stack_decorators(as_json, session_options)
+@shared.stack_decorators(shared.as_json, shared.session_options)
 def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
     """What is public about a table: columns and types, the number of rows or people, and whose privacy is protected."""
     json_wanted, ids = options.pop("as_json"), list[Repeats]()
@@ -71,17 +58,17 @@ def describe(path: str, curator: bool, write: bool, **options: Any) -> int:
         new_schema_place(path)
     seen = inspect_table(path, options) if curator else None
     declared = {name: options[name] for name in ("person", "noun", "adjacency")}
-    with open_source(path, options) as session:
+    with shared.open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.whole) if curator else []
         shown, lines = session.to_dict(), [session.describe().replace(f"{INFERRED}\n", "")]
         if curator:
             shown |= {"curator": [line.to_dict() for line in ids], "proposal": None if seen is None else seen.to_dict()}
             lines += ["", WARNING, *look_lines(seen), *_id_lines(session, ids)]
-        say(json_text(shown) if json_wanted else "\n".join(lines))
+        shared.say(json_text(shown) if json_wanted else "\n".join(lines))
         if write:
             save_schema(path, propose_schema(session, seen, ids, **declared))
-    return ANSWER
+    return shared.ANSWER
 
 
 def new_schema_place(path: str) -> Path:
@@ -97,11 +84,11 @@ def new_schema_place(path: str) -> Path:
 
 def inspect_table(path: str, options: dict[str, Any]) -> Look | None:
     """Inspect a CSV file. What it proposes becomes the default of options that neither the user nor a schema gives."""
-    say(f"uptack: {WARNING}", err=True)
+    shared.say(f"uptack: {WARNING}", err=True)
     if path == "-" or not files.is_text(path):
         return None
-    split_missing_words(path, options)
-    given = files.FileOptions(types=options["types"] or None, **dialect_options(options))
+    shared.split_missing_words(path, options)
+    given = files.FileOptions(types=options["types"] or None, **shared.dialect_options(options))
     schema = files.schema_of(path)
     with steps(f"inspecting {Path(path).name}", 1):
         seen = inspect_file(path, given if schema is None else schema.filled(given))
@@ -135,34 +122,30 @@ def save_schema(path: str, schema: Schema) -> None:
     ids = " and ".join(map(label, schema.person))
     people = f" Rows with the same {ids} belong to one person." if ids else ""
     advice = "It is now public. Correct what is wrong or reveals too much."
-    say(f"uptack: saved {place}.{people} {advice}", err=True)
+    shared.say(f"uptack: saved {place}.{people} {advice}", err=True)
 
 
 def look_lines(seen: Look | None) -> list[str]:
     """The result of inspecting a CSV file, as lines."""
     if seen is None:
         return []
-    how = ", ".join(f"{key} {_option_text(value)}" for key, value in seen.dialect.items() if value not in ("", []))
+
+    def text(value: Any) -> str:
+        words = " ".join(map(label, value)) if isinstance(value, list) else repr(value)
+        return ("no", "yes")[value] if isinstance(value, bool) else words
+
+    how = ", ".join(f"{key} {text(value)}" for key, value in seen.dialect.items() if value not in ("", []))
     lines = [f"  the file: {how}"]
     if seen.odd:
         lines.append(f"  {seen.odd:,} of {seen.rows:,} rows have too few or too many cells, and are read as missing")
     if len(seen.columns) == 1:
         lines.append("  there is one column. If another character separates cells, pass --delimiter")
-    lines += [f"  {label(column.name)}: {_column_text(column)}" for column in seen.columns]
+    for column in seen.columns:
+        step = "" if column.granularity is None else f", multiples of {float(column.granularity):g}"
+        others = f" ({', '.join(map(label, column.words))})" if column.words else ""
+        wrong = f"; {column.misfits:,} of {column.filled:,} cells are not, and become missing values{others}"
+        lines.append(f"  {label(column.name)}: {column.kind}{step}{wrong if column.misfits else ''}")
     return [*lines, *(f"  {column.hint}" for column in seen.columns if column.hint)]
-
-
-def _column_text(column: ColumnLook) -> str:
-    step = "" if column.granularity is None else f", multiples of {float(column.granularity):g}"
-    others = f" ({', '.join(map(label, column.words))})" if column.words else ""
-    wrong = f"; {column.misfits:,} of {column.filled:,} cells are not, and become missing values{others}"
-    return f"{column.kind}{step}{wrong if column.misfits else ''}"
-
-
-def _option_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return " ".join(map(label, value)) if isinstance(value, list) else repr(value)
 
 
 def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
@@ -183,8 +166,6 @@ def _id_lines(session: Session, repeated: list[Repeats]) -> list[str]:
     return lines
 
 
-# ---------------------------------------------------------------------------------------------------------- uptack init
-
 ASKED = {
     "encoding": "Encoding",
     "delimiter": "Character between cells",
@@ -204,12 +185,12 @@ Examples:
 )
 @click.argument("path", metavar="TABLE")
 @click.option("--yes", "-y", is_flag=True, help="Ask no questions: accept what is proposed.")
-@click.option("--epsilon", "-e", type=EXACT, help="The total ε of the ledger; 0 for no ledger. [default: 1]")
-@click.option("--delta", type=EXACT, help="The total δ of the ledger. [default: 1e-6]")
+@click.option("--epsilon", "-e", type=shared.EXACT, help="The total ε of the ledger; 0 for no ledger. [default: 1]")
+@click.option("--delta", type=shared.EXACT, help="The total δ of the ledger. [default: 1e-6]")
 @click.option("--ledger", help="A new file for the ledger, or the URL of a PostgreSQL database. "
                                 "[default: TABLE.ledger.db]")  # fmt: skip
 @click.option("--person", multiple=True, help="The column with the id of each row's person. May be repeated.")
-@file_options
+@shared.file_options
 def init(
     path: str, yes: bool, epsilon: Any, delta: Any, ledger: str | None, person: tuple[str, ...], **options: Any
 ) -> int:
@@ -221,41 +202,39 @@ def init(
     new_schema_place(path)
     questions = _Questions(yes)
     seen = questions.dialect(path, options)
-    with open_source(path, options) as session:
+    with shared.open_source(path, options) as session:
         with steps("looking for ids", 1):
             ids = repeats(session.source)
         schema = propose_schema(session, seen, ids, person, None, None)
         if not schema.person:
-            say("\n".join(_id_lines(session, ids)))
+            shared.say("\n".join(_id_lines(session, ids)))
     schema = questions.people(questions.kinds(schema))
     budget = questions.number("Total privacy budget ε of all releases (0: no ledger)", epsilon, "1")
     if budget:
         slack = questions.number("Total δ of all releases", delta, "1e-6")
         place = ledger or questions.word("Ledger", f"{path}.ledger.db")
-        relation = ADJACENCIES[schema.adjacency or "substitute"]
+        relation = shared.ADJACENCIES[schema.adjacency or "substitute"]
         relation = relation.by_person(*schema.person) if schema.person else relation
         ledger_place, dataset = _new_ledger(path, place, budget, slack, relation)
         schema = replace(schema, ledger=ledger_place, dataset=dataset)
-        say(whose(relation, schema.noun or "row"))
+        shared.say(whose(relation, schema.noun or "row"))
     save_schema(path, schema)
     half = f" --delta {float(slack) / 2:g}" if budget and slack else ""  # so that something is left of both
-    say(f"Next: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{half}")
-    return ANSWER
+    shared.say(f"Next: uptack report {path} --epsilon {float(budget) / 2 or 1:g}{half}")
+    return shared.ANSWER
 
 
 def _new_ledger(path: str, place: str, epsilon: Any, delta: Any, relation: Adjacency) -> tuple[str, str | None]:
     """Creates the ledger of a table. Returns its place and data set as the schema names them."""
     schemas.check_ledger_place(place)
-    if "://" in place:
-        dataset = Path(path).name
-        made = open_ledger(place, epsilon, delta, dataset=dataset, adjacency=relation)
-        say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
-        return place, dataset
-    file = Path(place)
-    if file.exists():
+    file, remote = Path(place), "://" in place
+    if not remote and file.exists():
         raise InvalidArgument("ledger", "a new file", f"{place!r}, which exists", "Name another one with --ledger.")
-    made = open_ledger(file, epsilon, delta, adjacency=relation)
-    say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
+    named = {"dataset": Path(path).name} if remote else {}
+    made = shared.open_ledger(place, epsilon, delta, adjacency=relation, **named)
+    shared.say(f"Created the ledger {made.where}, with a budget of {made.budget}.")
+    if remote:
+        return place, named["dataset"]
     same = file.resolve().parent == schemas.schema_place(path).resolve().parent
     return file.name if same else str(file.resolve()), None
 
@@ -288,7 +267,7 @@ class _Questions:
     def number(self, question: str, given: Any, usual: str) -> Any:
         if given is not None or self.yes:
             return read(usual) if given is None else given
-        return self._answer(click.prompt, question, default=usual, type=EXACT)
+        return self._answer(click.prompt, question, default=usual, type=shared.EXACT)
 
     def dialect(self, path: str, options: dict[str, Any]) -> Look | None:
         """How the file is written, until the curator agrees."""
@@ -298,7 +277,7 @@ class _Questions:
             seen = inspect_table(path, filled)
             if seen is None:
                 return None
-            say("\n".join(look_lines(seen)))
+            shared.say("\n".join(look_lines(seen)))
             if self.sure("Is this description of the file right?"):
                 options |= filled
                 return seen
@@ -344,11 +323,10 @@ class _Questions:
         return replace(schema, person=person, noun=noun, adjacency="substitute" if public else "add-remove")
 
     def _until(self, question: str, usual: str, read: Any) -> Any:
-        """The first valid answer."""
         while True:
             try:
                 return read(self.word(question, usual))
             except UptackError as error:
                 if self.yes:
                     raise
-                say(str(error), err=True)
+                shared.say(str(error), err=True)

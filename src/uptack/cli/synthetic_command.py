@@ -8,19 +8,7 @@ from typing import Any
 
 import click
 
-from uptack.cli.command_support import (
-    ANSWER,
-    EXACT,
-    NO_REPLY,
-    USUAL_DELTA,
-    as_json,
-    as_text,
-    epsilon,
-    open_source,
-    say,
-    session_options,
-    stack_decorators,
-)
+from uptack.cli import command_support as shared
 from uptack.errors import InvalidArgument
 from uptack.labels import json_text
 from uptack.progress import steps
@@ -38,13 +26,13 @@ Examples:
 )
 @click.argument("path", metavar="TABLE")
 @click.argument("columns", nargs=-1, metavar="[COLUMN]...")
-@epsilon
-@click.option("--delta", type=EXACT, help=f"The chance that the guarantee fails. {USUAL_DELTA}")
+@shared.epsilon
+@click.option("--delta", type=shared.EXACT, help=f"The chance that the guarantee fails. {shared.USUAL_DELTA}")
 @click.option("-o", "--output", required=True, help="A .parquet file, which keeps types, or a .csv file.")
 @click.option("--page", help="An .html page that compares the synthetic rows with the private tables.")
 @click.option("--rows", type=click.IntRange(1), help="How many rows to draw. [default: as many as in the data]")
 @click.option("--levels", multiple=True, help="NAME=A,B,C: the public categories of a column. May be repeated.")
-@stack_decorators(as_json, session_options)
+@shared.stack_decorators(shared.as_json, shared.session_options)
 def synthetic(
     path: str, columns: tuple[str, ...], output: str, page: str | None, levels: tuple[str, ...], **options: Any
 ) -> int:
@@ -55,23 +43,23 @@ def synthetic(
     json_wanted = options.pop("as_json")
     target = _writable(output, tuple(WRITERS))
     about = None if page is None else _writable(page, (".html",))
-    with open_source(path, options) as session:
+    with shared.open_source(path, options) as session:
         given = {"delta": usual_delta(session)} | {name: value for name, value in options.items() if value is not None}
         given |= {"levels": written_levels(session, levels, "--levels")} if levels else {}
         with steps("synthetic rows", 1):
             made = session.synthetic(*columns, **given)
     if not made:
-        say(json_text(made.to_dict()) if json_wanted else as_text(made))
-        return NO_REPLY
+        shared.say(json_text(made.to_dict()) if json_wanted else shared.as_text(made))
+        return shared.NO_REPLY
     made.value.write(target)
     if about is not None:
         about.write_text(to_html(made), "utf-8")
     if json_wanted:
-        say(json_text({**made.to_dict(), "value": made.value.to_dict(rows=False)}))
+        shared.say(json_text({**made.to_dict(), "value": made.value.to_dict(rows=False)}))
     else:
         stamp = "" if made.private else "; NOT PRIVATE: seeded randomness"
-        say(f"{made.value.summary()}\nRows: {output}\n({made.mechanism}, {made.privacy}{stamp})")
-    return ANSWER
+        shared.say(f"{made.value.summary()}\nRows: {output}\n({made.mechanism}, {made.privacy}{stamp})")
+    return shared.ANSWER
 
 
 def _writable(path: str, endings: tuple[str, ...]) -> Path:

@@ -239,7 +239,6 @@ class MomentNoise(ABC):
         """How far a move of the sums is, in the norm that the scale is for."""
 
     def price(self, move: Sequence[int], delta: Fraction = Fraction(0)) -> float:
-        """The gauge of the move, over the scale."""
         return self.gauge(np.array(move, np.float64)) / float(self.scale)
 
 

@@ -113,10 +113,6 @@ def _cells(x: Floats, low: float, side: float) -> Integers:
     return np.minimum((share * CELLS).astype(np.int64), CELLS - 1)
 
 
-def _cell_counts(x: Floats, low: float, side: float) -> list[Integers]:
-    return [np.bincount(_cells(x, low, side), minlength=CELLS)]
-
-
 @dataclass(frozen=True)
 class DensityBox:
     """A box by its ends, one of each a column."""
@@ -129,7 +125,7 @@ def count_cells(columns: Columns, box: DensityBox) -> tuple[Integers, Integers]:
     """The cells that rows are in, and how many, or how many units of people, are in each."""
     low, sides = box.low, [b - a for a, b in zip(box.low, box.high, strict=True)]
     if len(columns) == 1 and not columns[0].unit.weighted:
-        (counts,) = columns[0].sum(functools.partial(_cell_counts, low=low[0], side=sides[0]))
+        (counts,) = columns[0].sum(lambda x: [np.bincount(_cells(x, low[0], sides[0]), minlength=CELLS)])
         filled = np.flatnonzero(counts)
         return filled.reshape(-1, 1), counts[filled]
     values, units = features(columns)
@@ -167,10 +163,9 @@ def public_box(low: ArrayLike | None, high: ArrayLike | None, dimension: int) ->
     if low is None and high is None:
         return None
     for name, value, other in (("low", low, "high"), ("high", high, "low")):
+        fix = "Give both, or neither: they are then chosen privately."
         if value is None:
-            raise InvalidArgument(
-                name, f"given where {other} is", "None", "Give both, or neither: they are then chosen privately."
-            )
+            raise InvalidArgument(name, f"given where {other} is", "None", fix)
     a, b = _ends("low", low), _ends("high", high)
     if len(a) != len(b) or not all(1e-80 <= q - p <= 1e80 for p, q in zip(a, b, strict=False)):
         must = "below high (by 1e-80 to 1e80), with as many entries"
@@ -186,9 +181,6 @@ def _ends(name: str, value: Any) -> tuple[float, ...]:
     return tuple(float(checks.rational(name, v, "a number, or one per column")) for v in values)
 
 
-# ------------------------------------------------------------------------------------------------- noise and its degree
-
-
 @dataclass(frozen=True)
 class _FourierPlan:
     """The public choices: which noise, for how many columns, at which ε."""
@@ -199,7 +191,6 @@ class _FourierPlan:
     adjacency: Adjacency
 
     def noise(self, degree: int) -> MomentNoise:
-        """The noise for all moments up to a degree."""
         count = ((2 * degree + 1) ** self.dimension - 1) // 2
         law = LaplaceNoise if self.kind == "laplace" else BallNoise if degree <= 2 else CaratheodoryNoise
         return law(count, self.epsilon, self.adjacency)
@@ -219,11 +210,9 @@ class _FourierPlan:
         return self.noise_error(degree, n) + d * square / (2 * math.pi * (degree + 1)) ** 4
 
     def bearable(self, degree: int, n: int) -> bool:
-        """Whether the noise is small enough."""
         return self.noise_error(degree, n) <= MOST_NOISE and self.noise(degree).scale <= LARGEST_SCALE
 
     def fits(self, n: int, wanted: int | None) -> bool:
-        """Whether the noise leaves something to see."""
         return self.bearable(wanted or _best_degree(self, n), n)
 
 
@@ -334,9 +323,6 @@ def _informative(frequencies: Integers, means: NDArray[np.complex128], variances
     shell = np.abs(frequencies).max(axis=1)
     estimate = np.bincount(shell, 2 * variances - np.abs(means) ** 2).cumsum()
     return np.asarray(shell <= max(int(estimate.argmin()), 1))
-
-
-# ------------------------------------------------------------------------------------------------------------ arguments
 
 
 def _plan(kind: str | None, dimension: int, question: Question, private_box: bool, wanted: int | None) -> _FourierPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,6 @@ class Density:
     reach: float
 
     def __call__(self, where: Floats) -> Floats:
-        """The estimate at points."""
         return np.array([self._at(x) for x in where])
 
     def _at(self, x: Floats) -> float:
@@ -235,11 +234,7 @@ def _bins(columns: Columns, bandwidths: tuple[float, ...]) -> Bins:
     """Bins of all rows; of one column batch by batch, wherever it is kept."""
     steps = np.array(bandwidths) / FINENESS[len(columns)]
     if len(columns) == 1 and not columns[0].unit.weighted:
-        bins: Bins = columns[0].sum(partial(_bin_rows, steps=steps))[0]
+        bins: Bins = columns[0].sum(lambda batch: [Bins.of(batch.reshape(-1, 1), steps)])[0]
         return bins
     rows, units = features(columns)
     return Bins.of(rows, steps, units)
-
-
-def _bin_rows(batch: Floats, steps: Floats) -> list[Bins]:
-    return [Bins.of(batch.reshape(-1, 1), steps)]

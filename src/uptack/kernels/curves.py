@@ -186,9 +186,8 @@ class FourierDensity(ReleasedValue):
         values, x = np.maximum(self.series(points), 0), np.asarray(points, np.float64)
         low, high = (np.array(end) if self.dimension > 1 else end[0] for end in (self.low, self.high))
         inside = (low <= x) & (x <= high)
-        return _number_or_array(
-            np.where(inside.all(axis=-1) if self.dimension > 1 else inside, values, 0) / self._mass()
-        )
+        mass = float(np.maximum(self._on_grid(), 0).mean())  # at least 1, as the whole series has 1
+        return _number_or_array(np.where(inside.all(axis=-1) if self.dimension > 1 else inside, values, 0) / mass)
 
     @property
     def curve(self) -> DensityCurve:
@@ -244,10 +243,6 @@ class FourierDensity(ReleasedValue):
         spectrum[tuple(self.frequencies.T % size)] = self.coefficients
         spectrum[tuple(-self.frequencies.T % size)] = self.coefficients.conj()
         return np.asarray(np.fft.fftn(spectrum).real)
-
-    def _mass(self) -> float:
-        """The integral of the part of the series above 0; it is at least 1, as the whole series has 1."""
-        return float(np.maximum(self._on_grid(), 0).mean())
 
 
 def _number_or_array(values: Any) -> Any:

@@ -99,7 +99,6 @@ class CovarianceFactor:
 
     @property
     def points(self) -> Floats:
-        """X, in the order of the rows."""
         return self._points[: self.size]
 
     def row(self, i: int) -> Floats:
@@ -107,7 +106,6 @@ class CovarianceFactor:
         return np.asarray(self._panels[i // PANEL][i % PANEL, : i + 1])
 
     def rows(self) -> Floats:
-        """All of L."""
         whole = np.zeros((self.size, self.size))
         for panel, start, end in self._pieces():
             whole[start:end, :end] = panel[: end - start, :end]
@@ -144,7 +142,6 @@ class CovarianceFactor:
                     self._append(piece, np.hstack([cross, np.linalg.cholesky(gram - cross @ cross.T)]))
 
     def truncate(self, size: int) -> None:
-        """Forget the rows from this one on."""
         self.size = size
         del self._panels[-(-size // PANEL) :], self._corners[-(-size // PANEL) :]
 
@@ -166,9 +163,6 @@ class CovarianceFactor:
         """The next ŵ_i = (f̂_i - Σ_j L_ij·ŵ_j)/L_ii, the sum rounded once."""
         row = self.row(w.size)
         return math.fsum([value, *(-row[:-1] * w).tolist()]) / float(row[-1])
-
-
-# ------------------------------------------------------------------------------------------------ the released function
 
 
 AHEAD = 256
@@ -337,9 +331,8 @@ class FunctionRelease:
         level = float(checks.inside_unit("confidence", confidence))
         values = self.at(where)
         tail = (1 - level) / (2 * (max(values.size, 1) if together else 1))
-        width = (
-            -scipy.special.ndtri(tail) * self.scale * math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
-        )
+        root = math.sqrt(float(self.kernel.largest) * (1 + self._factor.jitter))
+        width = -scipy.special.ndtri(tail) * self.scale * root
         return values - width, values + width
 
     def curve(self, where: ArrayLike, confidence: Rational = 0.95) -> Curve:
@@ -397,14 +390,10 @@ class FunctionRelease:
         with self._lock:
             if not resumable:
                 return os.replace(_write_beside(Path(path), self._content(resumable)), path)
-            if self._f is None:
-                raise UptackError(
-                    "this release holds no function and can't answer new points; save it without resumable=True"
-                )
-            if not self.can_resume:
-                raise UptackError(
-                    "a density estimate can't be resumed; evaluate all points first, or save it without resumable=True"
-                )
+            if self._f is None or not self.can_resume:
+                why = "a density estimate can't be resumed; evaluate all points first, or"
+                why = "this release holds no function and can't answer new points;" if self._f is None else why
+                raise UptackError(f"{why} save it without resumable=True")
             self._check_process()
             new = _write_beside(Path(path), self._content(resumable))
             self._forget()  # before the file is there: an interrupt in between leaves one right at most

@@ -57,18 +57,8 @@ from uptack.display import ReleasedValue
 from uptack.display.plots import axes
 from uptack.errors import InvalidArgument, NoInterval
 from uptack.exact import Rational
-from uptack.kernels.kernel import (
-    KERNELS,
-    ExponentialKernel,
-    Floats,
-    GaussianKernel,
-    Kernel,
-    Matern32,
-    Matern52,
-    StationaryKernel,
-    TensorKernel,
-    points,
-)
+from uptack.kernels import kernel as kernels
+from uptack.kernels.kernel import Floats, Kernel, points
 
 FEATURE_ERROR = 2.0**-46
 """A bound on ‖φ computed - φ‖: the phase is a fixed function of the row, less its whole turns it is exact, and cosine
@@ -90,6 +80,7 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
     Gaussian: normal. Exponential: Cauchy in each coordinate. Matérn: Student's t with 3 or 5 degrees of freedom. They
     are Sobol points, scrambled with a fixed seed, through the inverses of those laws.
 
+    >>> from uptack.kernels import GaussianKernel
     >>> omega, x = spectrum(GaussianKernel(0.5), 256), np.linspace(-1, 1, 5)[:, None]
     >>> phi = features(x, omega)
     >>> bool(np.abs(phi @ phi.T - GaussianKernel(0.5)(x, x)).max() < 0.005)
@@ -104,10 +95,10 @@ def spectrum(kernel: Kernel, count: int) -> Floats:
 
 def _uniforms(kernel: Kernel) -> int:
     """How many uniform numbers a frequency takes."""
-    if isinstance(kernel, TensorKernel):
+    if isinstance(kernel, kernels.TensorKernel):
         return _uniforms(kernel.first) + _uniforms(kernel.second)
-    if isinstance(kernel, KERNELS):
-        return kernel.dimension + isinstance(kernel, Matern32 | Matern52)
+    if isinstance(kernel, kernels.KERNELS):
+        return kernel.dimension + isinstance(kernel, kernels.Matern32 | kernels.Matern52)
     must = "a GaussianKernel, ExponentialKernel, Matern32 or Matern52, or a tensor product of them"
     raise InvalidArgument("kernel", must, checks.describe(kernel), "In place of a factor set the regularization.")
 
@@ -116,16 +107,16 @@ def _spectral(kernel: Kernel, uniform: Floats) -> Floats:
     """Angular frequencies from uniform numbers."""
     import scipy
 
-    if isinstance(kernel, TensorKernel):
+    if isinstance(kernel, kernels.TensorKernel):
         cut = _uniforms(kernel.first)
         return np.hstack([_spectral(kernel.first, uniform[:, :cut]), _spectral(kernel.second, uniform[:, cut:])])
-    assert isinstance(kernel, StationaryKernel)
-    if isinstance(kernel, ExponentialKernel):
+    assert isinstance(kernel, kernels.StationaryKernel)
+    if isinstance(kernel, kernels.ExponentialKernel):
         return np.tan(np.pi * (uniform - 0.5)) / kernel.length
     normal: Floats = scipy.stats.norm.ppf(uniform[:, : kernel.dimension]) / kernel.length
-    if isinstance(kernel, GaussianKernel):
+    if isinstance(kernel, kernels.GaussianKernel):
         return normal
-    degrees = 3 if isinstance(kernel, Matern32) else 5
+    degrees = 3 if isinstance(kernel, kernels.Matern32) else 5
     return np.asarray(normal * np.sqrt(degrees / scipy.stats.chi2.ppf(uniform[:, -1:], degrees)))
 
 
@@ -242,7 +233,6 @@ class MachineNoise:
     """The noise of a machine as a release knows it: a band wherever one looks, and no interval but at points."""
 
     def around(self, value: KernelMachine, confidence: Rational) -> NoReturn:
-        """Says where to ask."""
         raise NoInterval("a function has an interval at each point: ask release.value.band(points, confidence)")
 
 
@@ -333,7 +323,6 @@ class HingePenalty(Penalty):
     max_curvature = 0.5 / CORNER
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """Those of the ramp, by the chain rule."""
         slope, curvature = _ramp(1 - y * f, CORNER)
         return -y * slope, curvature
 
@@ -367,7 +356,6 @@ class HuberPenalty(Penalty):
             object.__setattr__(self, name, cutoff)
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """r kept within ±k, and 1 up to there."""
         residual = f - y
         return np.clip(residual, -self.cutoff, self.cutoff), (np.abs(residual) < self.cutoff).astype(np.float64)
 
@@ -387,7 +375,6 @@ class InsensitivePenalty(Penalty):
             object.__setattr__(self, name, value)
 
     def derivatives(self, y: Floats, f: Floats) -> tuple[Floats, Floats]:
-        """Those of the ramp, on the side of the residual."""
         slope, curvature = _ramp(np.abs(f - y) - self.width, self.width / 4)
         return np.sign(f - y) * slope, curvature
 
@@ -398,9 +385,6 @@ LOSSES: dict[str, Penalty] = {
     "huber": HuberPenalty(),
     "insensitive": InsensitivePenalty(),
 }
-
-
-# --------------------------------------------------------------------------------------------------------------- solver
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,9 @@ from uptack import checks
 from uptack.account import Outcome
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational
+from uptack.kernels import machine_minimisers as machines
 from uptack.kernels.kernel import Floats, GaussianKernel, Kernel
-from uptack.kernels.machine_minimisers import (
-    LOSSES,
-    MOST_ENTRIES,
-    Features,
-    KernelMachine,
-    MachineNoise,
-    Objective,
-    Penalty,
-    minimiser,
-    rounding,
-    spectrum,
-)
+from uptack.kernels.machine_minimisers import KernelMachine, Penalty
 from uptack.mechanisms.additive_noise import calibrated_gaussian
 from uptack.multivariate.entrance import read_design
 from uptack.noise import Entropy
@@ -98,9 +88,9 @@ class Design:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Penalty):
-            checks.choice("loss", self.loss, tuple(LOSSES))
+            checks.choice("loss", self.loss, tuple(machines.LOSSES))
         if self.kernel is not None:
-            spectrum(checks.instance("kernel", self.kernel, Kernel, "a kernel of uptack.kernels"), 1)
+            machines.spectrum(checks.instance("kernel", self.kernel, Kernel, "a kernel of uptack.kernels"), 1)
         if self.bandwidth is not None:
             checks.positive("bandwidth", self.bandwidth, "With None it comes from private quartiles.")
         if self.regularization is not None:
@@ -108,8 +98,8 @@ class Design:
             if not LEAST <= ridge <= 1 / LEAST:
                 raise InvalidArgument("regularization", "between 2^-20 and 2^20", float(ridge))
         checks.integer("frequencies", self.frequencies, least=1)
-        if 2 * self.frequencies > MOST_ENTRIES:
-            raise InvalidArgument("frequencies", f"at most {MOST_ENTRIES // 2}", self.frequencies)
+        if 2 * self.frequencies > machines.MOST_ENTRIES:
+            raise InvalidArgument("frequencies", f"at most {machines.MOST_ENTRIES // 2}", self.frequencies)
         if (self.centre is None) != (self.scale is None):
             raise InvalidArgument("centre and scale", "given both or neither", "one of them")
         if self.centre is not None:
@@ -121,16 +111,14 @@ class Design:
 
     @property
     def penalty(self) -> Penalty:
-        return self.loss if isinstance(self.loss, Penalty) else LOSSES[self.loss]
+        return self.loss if isinstance(self.loss, Penalty) else machines.LOSSES[self.loss]
 
     @property
     def measures_y(self) -> bool:
-        """Whether centre and scale of y are estimated."""
         return self.scale is None and not self.penalty.labels
 
     @property
     def measures_x(self) -> bool:
-        """Whether the bandwidths are estimated."""
         return self.kernel is None and self.bandwidth is None
 
     def columns(self, x: Any, y: Any, missing: str) -> Columns:
@@ -184,7 +172,7 @@ class MachineTerms:
         longest = penalty.lipschitz / ridge
         if penalty.labels:  # λ‖f̂‖² ≤ P(0) ≤ n/N
             longest = min(longest, math.sqrt(2 / ridge))
-        coarse = 4 * rounding(penalty, 2 * rows, rows, 2 * design.frequencies, ridge, longest)
+        coarse = 4 * machines.rounding(penalty, 2 * rows, rows, 2 * design.frequencies, ridge, longest)
         tolerance = max(float(SLACK * base) * ridge, coarse)
         return MachineTerms(ridge, tolerance, base + Fraction(tolerance) / Fraction(ridge))
 
@@ -271,8 +259,8 @@ def _fit(design: Design, columns: Columns, missing: str, question: Question) -> 
     """The quartiles that the design needs, then the coefficients with noise."""
     data = design.rows(columns, missing) if question.size_is_secret else None
     rows, question = public_size(columns.table.size if data is None else data.n, question)
-    if rows * 2 * design.frequencies > MOST_ENTRIES:  # of the public number of rows: the other may be secret
-        return question.refuse(HOW, Advice(other=f"at most {MOST_ENTRIES // (2 * rows)} frequencies"))
+    if rows * 2 * design.frequencies > machines.MOST_ENTRIES:  # of the public number of rows: the other may be secret
+        return question.refuse(HOW, Advice(other=f"at most {machines.MOST_ENTRIES // (2 * rows)} frequencies"))
     rows, share = max(rows, 1), 1 - SHARE * design.measures_y - SHARE * design.measures_x
     last = question.allot(question.epsilon * share, question.delta)
     multiplier = gaussian_noise_multiplier(last.epsilon, last.delta)
@@ -296,7 +284,7 @@ def own_machine(x: Any, y: Any, **design: Any) -> KernelMachine:
     wanted = Design(**design)
     data = wanted.rows(wanted.columns(x, y, "error"), "error")
     terms = MachineTerms.of(wanted, data.n)
-    omega = spectrum(wanted.kernel or GaussianKernel(float(wanted.bandwidth or 1), data.p), wanted.frequencies)
+    omega = machines.spectrum(wanted.kernel or GaussianKernel(float(wanted.bandwidth or 1), data.p), wanted.frequencies)
     machine = KernelMachine(omega, np.empty(0), *wanted.place(), noise=0.0)
     return replace(machine, coefficients=_coefficients(machine, data, wanted.penalty, data.n, terms))
 
@@ -321,7 +309,7 @@ def _measure_scales(design: Design, data: TrainingRows, rows: int, question: Que
         place = places.pop(0)
     if design.measures_x:
         widths = np.array([spread for _, spread in places]) * math.sqrt(data.p / 2)
-    return KernelMachine(spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
+    return KernelMachine(machines.spectrum(kernel, design.frequencies) / widths, np.empty(0), *place, noise=0.0)
 
 
 def _coefficients(
@@ -329,8 +317,9 @@ def _coefficients(
 ) -> Floats:
     with np.errstate(over="ignore"):
         y = (data.y - machine.centre) / machine.scale
-    phi = Features(data.x, machine.frequencies)
-    return minimiser(Objective(phi, y, penalty, rows, terms.regularization, _weights(data), data.n), terms.tolerance)
+    phi = machines.Features(data.x, machine.frequencies)
+    objective = machines.Objective(phi, y, penalty, rows, terms.regularization, _weights(data), data.n)
+    return machines.minimiser(objective, terms.tolerance)
 
 
 def _weights(data: TrainingRows) -> Floats | None:
@@ -342,9 +331,8 @@ def _weights(data: TrainingRows) -> Floats | None:
 
 
 def _add_noise(machine: KernelMachine, sensitivity: Fraction, question: Question) -> Outcome[KernelMachine]:
-    """The machine with noise on its coefficients."""
     exact = np.nan_to_num(machine.coefficients)
     noise = calibrated_gaussian(sensitivity, question.epsilon, question.delta, exact.size)
     spread = noise.standard_deviation * machine.scale
     value = replace(machine, coefficients=question.draw(noise, exact), noise=spread)
-    return Outcome(value, HOW, MachineNoise())
+    return Outcome(value, HOW, machines.MachineNoise())

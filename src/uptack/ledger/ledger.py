@@ -74,7 +74,13 @@ class Ledger(Tabular):
         known = self._store.datasets() if self._store.exists() else []
         if dataset not in known:
             if budget is None:
-                raise self._unknown(known)
+                fix = (
+                    "To create one: `uptack ledger create`, or in Python uptack.Ledger(PLACE, epsilon=..., delta=...)."
+                )
+                if known:
+                    fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
+                problem = f"has no data set {dataset!r}" if known else "does not exist, or has no ledger"
+                raise LedgerError(self.where, problem, fix)
             nothing = Privacy(0, 0, budget.adjacency)
             with self._store.creating() as connection:
                 if ledger_store.head(connection, self.dataset) is None:  # else another process was faster
@@ -85,13 +91,6 @@ class Ledger(Tabular):
         if budget is not None and budget != self.budget:
             problem = f"has a budget of {self.budget} for {dataset!r}, not of {budget}"
             raise LedgerError(self.where, problem, "A budget never changes. Open the ledger without epsilon.")
-
-    def _unknown(self, known: list[str]) -> LedgerError:
-        if not known:
-            fix = "To create one: `uptack ledger create`, or in Python uptack.Ledger(PLACE, epsilon=..., delta=...)."
-            return LedgerError(self.where, "does not exist, or has no ledger", fix)
-        fix = f"It has {', '.join(map(repr, known))}. Pass epsilon= to add another."
-        return LedgerError(self.where, f"has no data set {self.dataset!r}", fix)
 
     @property
     def where(self) -> str:

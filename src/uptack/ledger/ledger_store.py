@@ -275,7 +275,6 @@ class Store:
             yield connection
 
     def datasets(self) -> list[str]:
-        """The data sets that have a ledger here."""
         with self.reading() as connection:
             return list(connection.scalars(sa.select(heads.c.dataset).order_by(heads.c.dataset)))
 

@@ -6,37 +6,18 @@ is public, and all noise is drawn exactly.
 
 `shortcut_regression` and `hampel_regression` are the estimators of R_S and R_H for use: by inverse sensitivity and
 K-norm noise, for people and for either adjacency. Their scikit-learn estimators need
-`pip install "uptack[sklearn]"` and are loaded when they are first used.
+`pip install "uptack[sklearn]"`. All of them are loaded when they are first used.
 """
 
 from typing import Any
 
-from uptack.papers.dwork_lei_estimates import R_H, R_S, TM, M, S, Scale
-from uptack.papers.dwork_roth_stability import A_dist, A_samp
-from uptack.papers.hampel import hampel_regression
-from uptack.papers.shortcut import shortcut_regression
+import lazy_loader as lazy
 
-__all__ = [
-    "R_H",
-    "R_S",
-    "TM",
-    "A_dist",
-    "A_samp",
-    "HampelRegression",
-    "M",
-    "S",
-    "Scale",
-    "ShortcutRegression",
-    "hampel_regression",
-    "shortcut_regression",
-]
+_listed, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from uptack.papers import regression_estimators
+        return _listed(name)
     except ImportError as error:
         raise ImportError(f'{name} needs scikit-learn: pip install "uptack[sklearn]"') from error
-    return getattr(regression_estimators, name)

@@ -59,16 +59,8 @@ from uptack.account import Account, Outcome
 from uptack.blocks.partition import chosen_blocks, equal_blocks, independent_blocks
 from uptack.errors import InvalidArgument
 from uptack.exact import Rational, read
-from uptack.mechanisms.inverse_sensitivity import (
-    VECTOR_LATTICES,
-    InverseDraw,
-    Refusal,
-    boxes,
-    finest,
-    median_boxes,
-    median_room,
-    slack_needed,
-)
+from uptack.mechanisms import inverse_sensitivity as inverse
+from uptack.mechanisms.inverse_sensitivity import InverseDraw, Refusal
 from uptack.mechanisms.plausible_range import Lattice
 from uptack.multivariate.entrance import read_design
 from uptack.noise import MachineNumbers
@@ -171,18 +163,15 @@ class BlockedDesign:
 
     @staticmethod
     def of(x: Any, y: Any, leading: bool, missing: str) -> BlockedDesign:
-        """Both, which may be unread."""
         design, response = read_design(x, y)
         return BlockedDesign(Columns([*design, response]).rows("drop"), leading, missing)
 
     @property
     def of_people(self) -> bool:
-        """Whether rows belong to people."""
         return self.rows.unit.people
 
     @property
     def n(self) -> int:
-        """The number of rows, or of people."""
         return self.rows.size
 
     @property
@@ -304,13 +293,9 @@ def vertices(xs: Floats, ys: Floats, counted: Floats, near: Floats) -> Floats:
     for _ in range(10 + 4 * p):
         basis = _simplex_step(rows, shaken, weights, basis)
     found = np.einsum("mjk,mk->mj", inverses(_at(rows, basis)), np.take_along_axis(y, basis, axis=1))
-    sums = [np.nan_to_num(_sum(rows, y, weights, beta), nan=np.inf) for beta in (found, near)]
+    away = [np.abs(y - np.einsum("mij,mj->mi", rows, beta)) for beta in (found, near)]
+    sums = [np.nan_to_num((weights * each).sum(axis=1), nan=np.inf) for each in away]
     return np.where((sums[0] <= sums[1])[:, None] & np.isfinite(found).all(axis=1, keepdims=True), found, near)
-
-
-def _sum(rows: Floats, y: Floats, weights: Floats, beta: Floats) -> Floats:
-    total: Floats = (weights * np.abs(y - np.einsum("mij,mj->mi", rows, beta))).sum(axis=1)
-    return total
 
 
 def _at(rows: Floats, basis: NDArray[np.int64]) -> Floats:
@@ -630,8 +615,8 @@ def range_room(
     blocks: int, dimension: int, rows: int, epsilon: Fraction, lattices: tuple[MachineNumbers, ...]
 ) -> Room | None:
     """What so many blocks allow for; None where they are too few, which is public."""
-    (low, high), slack = quartiles(blocks), slack_needed(epsilon)
-    return finest(min(low - 1, blocks - high) // rows - slack, epsilon, dimension, lattices)
+    (low, high), slack = quartiles(blocks), inverse.slack_needed(epsilon)
+    return inverse.finest(min(low - 1, blocks - high) // rows - slack, epsilon, dimension, lattices)
 
 
 def draw_ranges(estimates: Floats, given: Room, account: Account) -> Floats | None:
@@ -641,7 +626,7 @@ def draw_ranges(estimates: Floats, given: Room, account: Account) -> Floats | No
     ranks = quartiles(len(estimates))
     reaches: list[Reach] = [InterquantileRange(column, ranks, steps, rows) for column in estimates.T]
     refusal = Refusal(usable_blocks(estimates, ranks, rows), secret=True)
-    nested = replace(boxes(reaches, steps, lattice, nonnegative=True), refusal=refusal)
+    nested = replace(inverse.boxes(reaches, steps, lattice, nonnegative=True), refusal=refusal)
     drawn = account.draw(InverseDraw.of(account.epsilon), nested)
     return None if drawn is None else np.array([lattice.value(place) for place in drawn])
 
@@ -690,13 +675,13 @@ def medians(estimates: Floats, question: Question, advice: Advice) -> Outcome[Fl
     """The median of every coefficient over blocks, by one draw where the method is inverse sensitivity."""
     if question.method != "inverse":
         return _in_turn(estimates, question)
-    (m, p), slack = estimates.shape, slack_needed(question.epsilon)
-    room = finest(median_room(m, question.rows) - slack, question.epsilon, p, VECTOR_LATTICES)
+    (m, p), slack = estimates.shape, inverse.slack_needed(question.epsilon)
+    room = inverse.finest(inverse.median_room(m, question.rows) - slack, question.epsilon, p, inverse.VECTOR_LATTICES)
     if room is None:
         return question.refuse(HOW, advice)
     rank = (m + 1) // 2
     refusal = Refusal(usable_blocks(estimates, (rank, rank), question.rows), secret=True)
-    nested = replace(median_boxes(estimates, room, question.rows), refusal=refusal)
+    nested = replace(inverse.median_boxes(estimates, room, question.rows), refusal=refusal)
     drawn = question.draw(InverseDraw.of(question.epsilon), nested)
     if drawn is None:
         return question.refuse(HOW, replace(advice, other=TELLING))

@@ -18,19 +18,8 @@ from uptack.mechanisms import ptr
 from uptack.mechanisms.additive_noise import GridMechanism, calibrated_laplace
 from uptack.mechanisms.ptr import Level, TestedValue
 from uptack.noise import Entropy, IntegerLaplace
+from uptack.papers import hampel
 from uptack.papers.block_fits import BlockedDesign
-from uptack.papers.hampel import (
-    LONGER,
-    MOST,
-    SHORTCUT,
-    STEPS,
-    WIDTHS,
-    CellProposal,
-    CellTest,
-    FittedRows,
-    RowTest,
-    least_squares_in_blocks,
-)
 from uptack.privacy import loss
 from uptack.reach import InterquantileRange, LStatistic
 from uptack.reach.hampel_certificate import LARGEST
@@ -295,7 +284,7 @@ def R_S(
     level = level_of(max(m, 1))
     if advice := unfit(m, level, tests=4 * p):
         return account.close(Outcome.refusal(HOW, replace(advice, n=None if advice.n is None else p * advice.n)))
-    estimates, values = least_squares_in_blocks(data, data.n, m, account), []
+    estimates, values = hampel.least_squares_in_blocks(data, data.n, m, account), []
     for column in estimates.T:
         x, blocks = np.ascontiguousarray(column), account.through(loss.Partition)
         scale = spread(x, quartiles(m), ptr.log_width(m), level, blocks)
@@ -336,52 +325,49 @@ def R_H(
     level = level_of(max(m, 1))
     if data.n > LARGEST:
         raise InvalidArgument("D_x", f"a table of at most {LARGEST} rows", data.n)
-    if p > MOST:
-        return account.close(Outcome.refusal(HOW, SHORTCUT))
+    if p > hampel.MOST:
+        return account.close(Outcome.refusal(HOW, hampel.SHORTCUT))
     test = _row_test(data, level)
     short = m < LEAST_N or 2 * p * level.delta + 2**p * Fraction(test.test.delta) >= 1
     if advice := unfit(m, level, tests=2 * p) or (_advice(data, level) if short else None):
         return account.close(Outcome.refusal(HOW, replace(advice, n=p * (advice.n or 0) or None)))
-    blocks, estimates = account.through(loss.Partition), least_squares_in_blocks(data, data.n, m, account)
+    blocks, estimates = account.through(loss.Partition), hampel.least_squares_in_blocks(data, data.n, m, account)
     scales = [spread(c, quartiles(m), ptr.log_width(m), level, blocks) for c in estimates.T]
     values = [scale.value for scale in scales if scale is not None]
     if len(values) < p:
         return account.close(Outcome.refusal(HOW, _advice(data, level)))
     narrow = data.n ** (-1 / max(2 * p, 4))
     widths = np.array([s * narrow if s > ptr.LEAST else data.n**-0.5 for s in values])
-    return _cascade(data, np.clip(widths, *WIDTHS), test, account, level)
+    return _cascade(data, np.clip(widths, *hampel.WIDTHS), test, account, level)
 
 
 def _cascade(
-    data: BlockedDesign, widths: Floats, test: RowTest, account: Account, level: Level
+    data: BlockedDesign, widths: Floats, test: hampel.RowTest, account: Account, level: Level
 ) -> Release[Floats] | NoReply:
     """One test for each of the 2^p grids, and the answer of the first that passes."""
     p, answer = data.p, loss.Answer(level.epsilon)
-    grids = CellProposal(tuple(widths), 2, (test,) * 2**p)  # the noises are alike: it does not matter whose is whose
+    # the noises are alike: it does not matter whose is whose
+    grids = hampel.CellProposal(tuple(widths), 2, (test,) * 2**p)
     cascade = loss.Cascade(tuple(loss.Unit(test.test, answer) for _ in grids.tests), same_answer=True)
-    rows = FittedRows.of(data)
-    if account.draw(CellTest(cascade, (grids,)), rows) is None:
+    rows = hampel.FittedRows.of(data)
+    if account.draw(hampel.CellTest(cascade, (grids,)), rows) is None:
         return account.close(Outcome.refusal(HOW, _advice(data, level)))
     noisy = []
+    largest = Fraction(np.finfo(np.float64).max)
     for b, h in zip(rows.beta, widths, strict=True):  # each costs ε/p
-        law, grid = calibrated_laplace(p * Fraction(h) * (1 + LONGER), level.epsilon, 1)
+        near = float(min(max(b, -largest), largest))  # off by at most 2^-15·h in a cell, for which LONGER has room
+        law, grid = calibrated_laplace(p * Fraction(h) * (1 + hampel.LONGER), level.epsilon, 1)
         noise = GridMechanism(loss.Pure(level.epsilon / p), law, grid)
-        noisy.append(float(account.prepaid().draw(noise, np.array([_float(b)]))[0]))
+        noisy.append(float(account.prepaid().draw(noise, np.array([near]))[0]))
     return account.close(Outcome(np.array(noisy), HOW))
 
 
-def _float(b: Fraction) -> float:
-    """The nearest float, in its range. Where a cell holds β it is off by at most 2^-15·h, for which LONGER has room."""
-    largest = Fraction(np.finfo(np.float64).max)
-    return float(min(max(b, -largest), largest))
-
-
-def _row_test(data: BlockedDesign, level: Level) -> RowTest:
+def _row_test(data: BlockedDesign, level: Level) -> hampel.RowTest:
     """The test on A_2. The papers' threshold of ln²n + 2 rows lets noise of more than ln²n rows through."""
-    unset = RowTest(loss.Test(level.epsilon, 0), 2)
+    unset = hampel.RowTest(loss.Test(level.epsilon, 0), 2)
     if level.cutoff is None:
         return replace(unset, test=loss.Test(level.epsilon, level.delta))
-    steps = math.floor(STEPS * math.log(max(data.n, 2)) ** 2) + 1
+    steps = math.floor(hampel.STEPS * math.log(max(data.n, 2)) ** 2) + 1
     false_pass = Fraction(math.ceil(unset.noise.exact_tail(steps).bounds()[1] * 10**40), 10**40)
     return replace(unset, test=loss.Test(level.epsilon, false_pass))
 

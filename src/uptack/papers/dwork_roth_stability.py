@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 
-from uptack import checks
+from uptack import checks, interrupts
 from uptack.account import Account
 from uptack.blocks.block_copies import Indices, number_of_rows
 from uptack.blocks.block_evaluation import EvaluationOptions, Functions, accepting, attempt, evaluate, functions
@@ -80,18 +81,10 @@ def _value_and_distance(
         must = "'mode' or 'median' without a distance, or a function with one"
         raise InvalidArgument("g", must, checks.describe(g))
     if g == "mode":
-        rows = [_countable(row) for row in x]
+        rows = [interrupts.attempt(partial(outcome, row), lambda: None) for row in x]  # one that can't be counted: None
         return winner(rows).value, mode_distance(rows)
     data = np.sort(np.nan_to_num(column_field("x", x).floats()) + 0.0)  # -0.0 and 0.0 tie, and must look alike
     return float(data[quantile_rank(Fraction(1, 2), data.size) - 1]), median_distance(data)
-
-
-def _countable(row: Any) -> Any:
-    """A row as an outcome; one that can't be counted is a missing value."""
-    try:
-        return outcome(row)
-    except TypeError:
-        return None
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,12 +104,10 @@ class SamplingPlan:
 
     def __repr__(self) -> str:
         size, q = float(self.q * self.n), float(self.q)
-        return "\n".join(
-            [
-                f"m = {self.m:,} subsamples of about {size:,.1f} rows, q = {q:.3g}; {self.m * self.n:,} coins",
-                f"f runs {self.m:,} times; stable_value runs it {self.blocks:,} times for the same ε and δ",
-                f"cost: {self.privacy}",
-            ]
+        return (
+            f"m = {self.m:,} subsamples of about {size:,.1f} rows, q = {q:.3g}; {self.m * self.n:,} coins\n"
+            f"f runs {self.m:,} times; stable_value runs it {self.blocks:,} times for the same ε and δ\n"
+            f"cost: {self.privacy}"
         )
 
 

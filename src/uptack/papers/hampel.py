@@ -157,7 +157,6 @@ class CellProposal:
     tests: tuple[RowTest, ...]
 
     def family(self, beta: Sequence[Fraction]) -> list[GridCell]:
-        """The cells that hold a point."""
         return cells(beta, np.array(self.widths), self.shifts)
 
     def passes(self, rows: FittedRows, needed: Sequence[float]) -> bool:
@@ -330,15 +329,13 @@ def _test_and_answer(data: BlockedDesign, n: int, scales: Floats, question: Ques
     """The proposals in turn, from narrow to wide."""
     tests = _tests(question)
     answer = loss.Answer(question.epsilon * (1 - SCALES - sum(part for part, _ in RUNGS)))
-    proposals = tuple(
-        CellProposal(
-            tuple(proposed_widths(scales, n, times * tests[0].typical() / YIELD[data.p])), SHIFTS[data.p], (test,)
-        )
-        for test, (_, times) in zip(tests, RUNGS, strict=True)
-    )
+    proposals, size = [], max(n, 1)
+    for test, (_, times) in zip(tests, RUNGS, strict=True):  # for s = 0 any fixed positive width will do
+        widths = np.where(scales > 0, scales * (times * tests[0].typical() / YIELD[data.p]) / size, size**-0.5)
+        proposals.append(CellProposal(tuple(np.clip(widths, *WIDTHS)), SHIFTS[data.p], (test,)))
     cascade = loss.Cascade(tuple(loss.Unit(t.test, answer) for t in tests))
     rows = FittedRows.of(data)
-    passed = question.draw(CellTest(cascade, proposals), rows)
+    passed = question.draw(CellTest(cascade, tuple(proposals)), rows)
     if passed is None:
         return question.refuse(HOW, Advice(n=max(2 * n, _least_rows(data.p, question)), other=UNITS))
     box = Box(tuple(Fraction(float(h)) * (1 + LONGER) for h in proposals[passed].widths))
@@ -348,15 +345,9 @@ def _test_and_answer(data: BlockedDesign, n: int, scales: Floats, question: Ques
 
 
 def _tests(question: Question) -> list[RowTest]:
-    """What each proposal is tested with."""
     rows = question.rows * question.adjacency.moves_per_row
     share = question.delta / len(RUNGS)
     return [RowTest(loss.Test(question.epsilon * part, share), rows) for part, _ in RUNGS]
-
-
-def proposed_widths(scales: Floats, n: int, k: float) -> Floats:
-    """The widths h = s·k/n; for s = 0 the papers' n^(-1/2), where any fixed positive number will do."""
-    return np.clip(np.where(scales > 0, scales * k / max(n, 1), max(n, 1) ** -0.5), *WIDTHS)
 
 
 def vertex_noise(box: Box, epsilon: Fraction) -> NormMechanism:

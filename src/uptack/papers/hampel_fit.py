@@ -169,9 +169,6 @@ def _minimal_vertex(u: Floats, y: Floats, proposals: bool) -> tuple[list[int], l
     return vertex.rows, columns, vertex.beta
 
 
-# ------------------------------------------------------------------------------------------------------ rows, columns
-
-
 def _independent_rows(u: Floats, first: NDArray[np.int64]) -> tuple[list[int], list[int]]:
     """As many independent rows as there are, those of `first` preferred, and columns in which they stay independent."""
     p = u.shape[1]
@@ -216,9 +213,6 @@ def _pivots(kernel: list[Vector]) -> set[int]:
     return out
 
 
-# ---------------------------------------------------------------------------------------------------------- the search
-
-
 @dataclass(frozen=True)
 class _Vertex:
     """Its rows, the inverse of U_B, β, the residuals and their signs (0 in B, ±1 elsewhere), g, and the sum.
@@ -240,7 +234,6 @@ class _Vertex:
         return dot(self.gradient, [line[k] for line in self.inverse])
 
     def swap(self, k: int, i: int) -> list[int]:
-        """Its rows with another one in place k."""
         return [*self.rows[:k], i, *self.rows[k + 1 :]]
 
 
@@ -276,23 +269,18 @@ class _Search:
         values = exact(self.y[rows])
         beta = [dot(line, values) for line in inverse]
         residuals = Residuals.of(self.u, self.y, beta)
-        signs = residuals.signs()
-        ties = self._order_of_ties(rows, inverse, signs == 0)
-        any_sign = np.where(ties < 0, -1.0, 1.0) if signs_of_zeros is None else signs_of_zeros
-        signs = np.where(signs == 0, any_sign, signs)
-        signs[rows] = 0.0
-        gradient = [_sum(signs * column) for column in self.u.T]
-        total = _sum(signs * self.y) - dot(gradient, beta)
-        return _Vertex(rows, inverse, beta, residuals, signs, ties, gradient, total)
-
-    def _order_of_ties(self, rows: list[int], inverse: list[Vector], zero: NDArray[np.bool_]) -> Floats:
-        """Where many planes meet: residuals as they would be, were the planes moved a little apart; 0 for others."""
-        ties = np.zeros(len(zero))
+        signs, ties = residuals.signs(), np.zeros(len(self.y))
+        zero = signs == 0
         with np.errstate(all="ignore"):
             move = np.array([[nearest(v) for v in line] for line in inverse]) @ self.shifts[rows]
             ties[zero] = self.shifts[zero] - self.u[zero] @ move
         ties[rows] = 0.0
-        return ties
+        any_sign = np.where(ties < 0, -1.0, 1.0) if signs_of_zeros is None else signs_of_zeros
+        signs = np.where(zero, any_sign, signs)
+        signs[rows] = 0.0
+        gradient = [_sum(signs * column) for column in self.u.T]
+        total = _sum(signs * self.y) - dot(gradient, beta)
+        return _Vertex(rows, inverse, beta, residuals, signs, ties, gradient, total)
 
     def _ray(self, vertex: _Vertex, k: int, sign: int) -> Residuals:
         """-u_i·d as values c - u·b with c = 0."""
@@ -335,7 +323,6 @@ class _Search:
 
 
 def _sum(values: Floats) -> Fraction:
-    """Their sum, exactly."""
     return Fraction(exact_sum(np.ascontiguousarray(values)), 1 << SCALE)
 
 

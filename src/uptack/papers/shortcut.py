@@ -43,20 +43,8 @@ from uptack.multivariate.row_sums import Sample, products
 from uptack.multivariate.scatter import SHARES, rounds_for, rows_advised, whiten
 from uptack.multivariate.standardise import Frame
 from uptack.noise import IntegerLaplace, MachineNumbers
-from uptack.papers.block_fits import (
-    HOW,
-    ROWS_PER_COEFFICIENT,
-    SPREAD_LATTICES,
-    SPREAD_SHARE,
-    TELLING,
-    BlockedDesign,
-    DesignMatrix,
-    fit_blocks,
-    fit_people,
-    medians,
-    medians_with_errors,
-    rows_needed,
-)
+from uptack.papers import block_fits
+from uptack.papers.block_fits import BlockedDesign, DesignMatrix
 from uptack.papers.hampel_fit import normalise
 from uptack.privacy import loss
 from uptack.registry import release
@@ -232,9 +220,11 @@ class _Request:
         kind = "lad" if self.kind == "hampel" else self.kind
         if data.of_people:
             people = data.deal_people(blocks, account)
-            return np.vstack([fit_people(*self._rows(part), rows, weights, kind) for part, rows, weights in people])
+            fits = [block_fits.fit_people(*self._rows(part), rows, weights, kind) for part, rows, weights in people]
+            return np.vstack(fits)
         parts = data.deal_rows(n, blocks, account)
-        return np.vstack([fit_blocks(*self._rows(part), members, kind, self.progress) for part, members in parts])
+        fits = [block_fits.fit_blocks(*self._rows(part), members, kind, self.progress) for part, members in parts]
+        return np.vstack(fits)
 
     def _rows(self, data: DesignMatrix) -> tuple[Floats, Floats]:
         """X and y. Hampel's estimator has absolute deviations of rows that are made shorter, each by itself."""
@@ -253,7 +243,7 @@ def _estimate(data: BlockedDesign, request: _Request, question: Question) -> Out
     part, rest = _shares(question)
     coordinates = round_coordinates(data, n, request.leading, part)
     if coordinates is None:
-        return question.refuse(HOW, Advice(other=TELLING))
+        return question.refuse(block_fits.HOW, Advice(other=block_fits.TELLING))
     rest = question.allot(rest.epsilon + coordinates.saved, question.delta)
     outcome = _block_medians(replace(data, transform=coordinates.transform), n, request, rest)
     return outcome if outcome.value is None else replace(outcome, value=coordinates.back(outcome.value), noise=None)
@@ -301,7 +291,7 @@ def _block_medians(data: BlockedDesign, n: int, request: _Request, question: Que
         return question.refuse(MEDIANS, advice)
     estimates = request.fit(data, n, blocks, question)
     in_blocks = question.through(loss.Partition)
-    return (medians_with_errors if request.errors else medians)(estimates, in_blocks, advice)
+    return (block_fits.medians_with_errors if request.errors else block_fits.medians)(estimates, in_blocks, advice)
 
 
 def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[int, Advice]:
@@ -309,8 +299,8 @@ def _plan(n: int, p: int, question: Question, standard_errors: bool) -> tuple[in
 
     There are about 8 rows a coefficient in each block, or more blocks if so many are needed; 0 if n does not allow it.
     """
-    least, rows = least_blocks(p, question, standard_errors), rows_needed(p, question)
-    blocks = max(min(n // (ROWS_PER_COEFFICIENT * p), int(n / rows)), least)
+    least, rows = least_blocks(p, question, standard_errors), block_fits.rows_needed(p, question)
+    blocks = max(min(n // (block_fits.ROWS_PER_COEFFICIENT * p), int(n / rows)), least)
     return blocks if n >= blocks * rows else 0, Advice(n=math.ceil(max(2 * p, rows) * least))
 
 
@@ -324,7 +314,7 @@ def least_blocks(p: int, question: Question, standard_errors: bool) -> int:
         epsilon = question.epsilon * share
         return steps_needed(epsilon, lattice.size**p) + slack_needed(epsilon)
 
-    share = SPREAD_SHARE if standard_errors else Fraction(0)
+    share = block_fits.SPREAD_SHARE if standard_errors else Fraction(0)
     lattice = next(candidate for candidate in VECTOR_LATTICES if candidate.mantissa_bits == 24)
-    ends = 4 * steps(share, SPREAD_LATTICES[-1]) + 4 if standard_errors else 0
+    ends = 4 * steps(share, block_fits.SPREAD_LATTICES[-1]) + 4 if standard_errors else 0
     return question.rows * max(2 * steps(1 - share, lattice) + 2, ends)

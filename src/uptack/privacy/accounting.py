@@ -25,7 +25,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, reduce
+from operator import mul
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -159,7 +160,8 @@ def least_epsilon(parts: Many, delta: float) -> float | None:
     size = 1 << (top - bottom).bit_length()
     if size > LONGEST:
         return None
-    tilted = np.roll(np.maximum(_convolution(parts, tilt, size), 0.0), -bottom % size)[: top - bottom + 1]
+    around = reduce(mul, (_power(part.spectrum(tilt, size), times) for part, times in parts))
+    tilted = np.roll(np.maximum(np.fft.irfft(around, size), 0.0), -bottom % size)[: top - bottom + 1]
     losses = STEP * np.arange(bottom, top + 1.0)
     masses = tilted * np.exp(np.minimum(_cumulant(parts, tilt)[0] - tilt * losses, LARGEST_LOG))
     return _epsilon_at(losses, masses, left * (1 - LOST - ROUNDED))
@@ -198,15 +200,6 @@ def _window(parts: Many, tilt: float, delta: float) -> tuple[int, int]:
     whole = _cumulant(parts, tilt)[0]
     far = (whole - _cumulant(parts, tilt / 2)[0] + math.log(LOST)) * 2 / tilt
     return max(min(math.floor(far / STEP), -1 if top < 1 else top - 1), -most), top
-
-
-def _convolution(parts: Many, tilt: float, size: int) -> Floats:
-    """The tilted law of the sum, on a circle."""
-    powers = (_power(part.spectrum(tilt, size), times) for part, times in parts)
-    product = next(powers)
-    for other in powers:
-        product = product * other
-    return np.fft.irfft(product, size)
 
 
 def _power(values: Spectrum, times: int) -> Spectrum:
@@ -372,18 +365,16 @@ def scale_losses(tree: Tree, scale: Fraction) -> Tree:
         multiplier = Fraction(tree.noise_multiplier) / scale
         epsilon = gaussian_epsilon(multiplier, tree.delta)
         return replace(tree, epsilon=epsilon, noise_multiplier=multiplier)
-    changed: dict[str, Any] = {f.name: _scale_field(f.name, getattr(tree, f.name), scale) for f in fields(tree)}  # type: ignore[arg-type]
+
+    def scaled(name: str, value: Any) -> Any:
+        if isinstance(value, loss.Loss):
+            return scale_losses(value, scale)
+        if isinstance(value, tuple):
+            return tuple(scale_losses(part, scale) for part in value)
+        return value * {"epsilon": scale, "rho": scale**2}[name] if name in ("epsilon", "rho") else value
+
+    changed: dict[str, Any] = {f.name: scaled(f.name, getattr(tree, f.name)) for f in fields(tree)}  # type: ignore[arg-type]
     return replace(tree, **changed)  # type: ignore[type-var]
-
-
-def _scale_field(name: str, value: Any, scale: Fraction) -> Any:
-    if isinstance(value, loss.Loss):
-        return scale_losses(value, scale)
-    if isinstance(value, tuple):
-        return tuple(scale_losses(part, scale) for part in value)
-    if name == "rho":
-        return value * scale**2
-    return value * scale if name == "epsilon" else value
 
 
 def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy) -> Fraction:
@@ -413,7 +404,7 @@ def fair_scale(build: Callable[[Fraction], Sequence[loss.Loss]], budget: Privacy
         return low
     strict = Privacy(budget.exact_epsilon * (1 - SLACK), budget.exact_delta, budget.adjacency)
     return boundary(
-        lambda scale: over(tight(build(scale), budget.exact_delta, budget.adjacency), strict), low, 2 * low, HALVINGS
+        lambda s: over(tight(build(s), strict.exact_delta, strict.adjacency), strict), low, 2 * low, HALVINGS
     )
 
 

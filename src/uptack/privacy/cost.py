@@ -356,25 +356,20 @@ def concentrated_epsilon(rho: Rational, delta: Rational) -> Fraction:
 def _epsilon(total: Fraction, bound: Fraction) -> Fraction:
     if total == 0:
         return Fraction(0)
-    u = Fraction(_best_order(float(total), -logarithm(bound)))
+    rho, needed, low, high = float(total), -logarithm(bound), 0.0, 1.0
+
+    def past(u: float) -> bool:
+        return rho * u * u + math.log1p(u) >= needed
+
+    while high < LARGEST_ORDER and not past(high):
+        low, high = high, 2 * high
+    u = Fraction(bisect(past, low, high, halvings=64)[1])
 
     def bound_at() -> arb:
         alpha = ball(1 + u)
         return alpha * ball(total) - (ball(bound).log() + alpha.log()) / ball(u) - (1 / ball(u)).log1p()
 
     return max(Real(bound_at).bounds()[1], Fraction(0))
-
-
-def _best_order(rho: float, needed: float) -> float:
-    """About the u > 0 with ρu² + ln(1 + u) = needed."""
-
-    def past(u: float) -> bool:
-        return rho * u * u + math.log1p(u) >= needed
-
-    low, high = 0.0, 1.0
-    while high < LARGEST_ORDER and not past(high):
-        low, high = high, 2 * high
-    return bisect(past, low, high, halvings=64)[1]
 
 
 def concentrated_rho(epsilon: Rational, delta: Rational) -> Fraction:

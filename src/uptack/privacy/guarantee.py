@@ -190,9 +190,7 @@ class Privacy:
         Its δ may reach 1, which promises nothing and exceeds every budget.
         """
         result = object.__new__(Privacy)
-        vars(result).update(
-            exact_epsilon=epsilon, exact_delta=delta if delta <= 1 else Fraction(1), adjacency=adjacency
-        )
+        vars(result).update(exact_epsilon=epsilon, exact_delta=min(delta, Fraction(1)), adjacency=adjacency)
         return result
 
     @property
@@ -241,11 +239,14 @@ class Privacy:
 
     def group(self, steps: int) -> Privacy:
         """Group privacy for tables k steps apart: (kε, δ·(1 + e^ε + ... + e^((k-1)ε))), with δ rounded up."""
-        steps = checks.integer("steps", steps, least=1)
-        grown = self.exact_delta
+        steps, one, grown = checks.integer("steps", steps, least=1), self.exact_epsilon, self.exact_delta
         if steps > 1 and grown > 0:
-            grown = shorter(_group_delta(grown, self.exact_epsilon, steps))
-        return Privacy.implied(steps * self.exact_epsilon, grown, self.adjacency)
+            factor = Fraction(steps)
+            if one > 0:  # (e^(kε) - 1)/(e^ε - 1), or so much that δ is 1
+                powers = Real(lambda: ball(steps * one).expm1() / ball(one).expm1())
+                factor = powers.bounds()[1] if steps * one <= LARGEST_EXPONENT else 1 / grown
+            grown = shorter(min(grown * factor, Fraction(1)))
+        return Privacy.implied(steps * one, grown, self.adjacency)
 
     def under(self, relation: Adjacency) -> Privacy:
         """The guarantee that this one implies under another adjacency."""
@@ -308,16 +309,6 @@ class Privacy:
             "adjacency": self.adjacency.kind,
             **{key: value for key, value in self.adjacency.to_dict().items() if key != "kind"},
         }
-
-
-def _group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
-    """At least δ·(1 + e^ε + ... + e^((k-1)ε)) = δ·(e^(kε) - 1)/(e^ε - 1), or 1."""
-    if epsilon == 0:
-        return min(delta * steps, Fraction(1))
-    if steps * epsilon > LARGEST_EXPONENT:
-        return Fraction(1)
-    factor = Real(lambda: ball(steps * epsilon).expm1() / ball(epsilon).expm1())
-    return min(delta * factor.bounds()[1], Fraction(1))
 
 
 def shorter(value: Fraction) -> Fraction:

@@ -181,9 +181,6 @@ class Subsample(Loss):
     rate: Rational | None = None
 
 
-# ---------------------------------------- checks
-
-
 def _node(name: str, value: object, kind: type = Loss) -> Any:
     return checks.instance(name, value, kind, f"a loss node of kind {kind.__name__}")
 

@@ -100,27 +100,20 @@ class Access:
             self._limits.count(f"address {request.client.host if request.client else ''}")
             raise
         self._limits.count(visit.caller.place)
-        if visit.form_token is not None and request.scope["path"].startswith("/api/"):
-            self._check_sender(request)
+        api = visit.form_token is not None and request.scope["path"].startswith("/api/")
+        if api and request.method not in ("GET", "HEAD"):  # another site can't send JSON by a browser without asking
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            foreign = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+            if foreign or kind != "application/json":
+                raise Refused(403, "requests from a browser must be JSON and come from a page of this server")
         return visit
-
-    @staticmethod
-    def _check_sender(request: HttpRequest) -> None:
-        """Refuse what another site sends to the API through somebody's browser: it can't send JSON without asking."""
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        foreign = request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-        if request.method not in ("GET", "HEAD") and (foreign or kind != "application/json"):
-            raise Refused(403, "requests from a browser must be JSON and come from a page of this server")
 
     def _visit(self, request: HttpRequest) -> Visit:
         scheme, _, secret = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":  # a proxy that signs people in may leave its own scheme here
             token = self._store.token(secret.strip())
             if token is None or token.purpose != "token":
-                raise Refused(
-                    401,
-                    "this token is not valid: it may be mistyped, expired, revoked, or part of a link",
-                )
+                raise Refused(401, "this token is not valid: it may be mistyped, expired, revoked, or part of a link")
             return Visit(Caller(token.name, token.role, token.datasets), None)
         if (name := self._proxy_name(request)) is not None:
             role: Role = "curator" if name in self._config.proxy_curators else "analyst"
@@ -171,7 +164,6 @@ class Access:
         return cookie, Caller(token.name, token.role, token.datasets)
 
     def leave(self, request: HttpRequest) -> None:
-        """Revoke the cookie of a browser."""
         if cookie := request.cookies.get(COOKIE):
             self._store.revoke(fingerprint(cookie))
 

@@ -1,14 +1,6 @@
 """The HTTP API. A release function that is declared is an endpoint, with the JSON Schema of its options.
 
-GET  /api/datasets                                  data sets, each with its public face
-GET  /api/datasets/{dataset}
-POST /api/datasets/{dataset}/plans/{statistic}      free: price, expected error, whether ⊥ is certain
-POST /api/datasets/{dataset}/releases/{statistic}   dry run, debit, read, store, answer
-POST /api/datasets/{dataset}/examples/{statistic}   free: the same on made-up rows
-GET  /api/releases, /api/releases/{id}              the caller's own
-GET  /api/releases/{id}/at?x=1&x=2                  values of a released function
-GET  /api/datasets/{dataset}/ledger                 entries and the head of the chain
-POST /api/releases/{id}/decision, /api/datasets/{dataset}/pause, /allowances, /api/tokens      the curator's
+What a browser or a program gets is listed in `docs/server.md` and in `/api/openapi.json`.
 """
 
 from __future__ import annotations
@@ -41,7 +33,7 @@ from uptack.server.service import REPORT, Caller, Refused, Service, report_optio
 from uptack.wire import answers
 from uptack.wire.requests import NUMBER, body_schema, object_schema, read_object, request_schema
 
-Handler = Callable[..., Awaitable[Response]]
+Handler = Callable[..., Response | Awaitable[Response]]
 T = TypeVar("T")
 
 PATIENCE = 25.0
@@ -251,40 +243,30 @@ def add_api(
     async def the_curator(request: HttpRequest) -> Caller:
         return access.check_curator(await access.visit(request))
 
-    known, known_curator = Depends(visitor), Depends(the_curator)
+    known, known_curator, sent = Depends(visitor), Depends(the_curator), Depends(read_json)  # a body last
 
     @endpoint("GET", "/datasets", "Data sets, with what is public about them")
-    async def datasets(caller: Caller = known) -> Response:
-        names = [name for name in service.datasets if caller.sees(name)]
-        return as_json([await run_in_threadpool(service.face, caller, name) for name in names])
+    def datasets(caller: Caller = known) -> Response:
+        return as_json([service.face(caller, name) for name in service.datasets if caller.sees(name)])
 
     @endpoint("GET", "/datasets/{dataset}", "What is public about a data set")
-    async def face(dataset: str, caller: Caller = known) -> Response:
-        return as_json(await run_in_threadpool(service.face, caller, dataset))
+    def face(dataset: str, caller: Caller = known) -> Response:
+        return as_json(service.face(caller, dataset))
 
     @endpoint("GET", "/datasets/{dataset}/ledger", "The latest entries of the ledger, and the head of its chain")
-    async def ledger(dataset: str, caller: Caller = known) -> Response:
+    def ledger(dataset: str, caller: Caller = known) -> Response:
         book = service.dataset(caller, dataset).ledger
-
-        def read() -> Any:
-            head = book.head()
-            lines = book.entries(analyst=caller.analyst or None, latest=MOST_ENTRIES)
-            return {
-                "head": {"number": head.number, "hash": head.hash},
-                "remaining": book.remaining(caller.analyst or None).to_dict(),
-                "entries": [line.to_dict() for line in lines],
-            }
-
-        return as_json(await run_in_threadpool(read))
+        head, lines = book.head(), book.entries(analyst=caller.analyst or None, latest=MOST_ENTRIES)
+        return as_json({
+            "head": {"number": head.number, "hash": head.hash},
+            "remaining": book.remaining(caller.analyst or None).to_dict(),
+            "entries": [line.to_dict() for line in lines],
+        })  # fmt: skip
 
     @endpoint("GET", "/releases", "The caller's releases; all of them for the curator")
-    async def releases(caller: Caller = known) -> Response:
+    def releases(caller: Caller = known) -> Response:
         whose = None if caller.role == "curator" else caller.name
-
-        def read() -> Response:
-            return as_json([one.to_dict() for one in service.store.list_releases(whose, datasets=caller.datasets)])
-
-        return await run_in_threadpool(read)
+        return as_json([one.to_dict() for one in service.store.list_releases(whose, datasets=caller.datasets)])
 
     @endpoint("GET", "/releases/{id}", "One release with its answer")
     async def one_release(id: str, caller: Caller = known) -> Response:
@@ -300,27 +282,21 @@ def add_api(
         record = await run_in_threadpool(service.release, caller, id)
         return as_json({"x": points, "value": await reading(caller, record, service.at, caller, id, points)})
 
-    # ------------------------------------------------------------------------------------------------ one per statistic
-
     def statistic_endpoints(name: str, schema: dict[str, Any], summary: str) -> None:
         @endpoint("POST", f"/datasets/{{dataset}}/plans/{name}", f"Plan: {summary}", schema)
-        async def plan(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
-            body = await read_json(request)
+        async def plan(dataset: str, caller: Caller = known, body: Any = sent) -> Response:
             made = await previews(caller, service.plan, caller, dataset, name, body)
             lines = [[line.cost, line.refusal, line.error, line.loss] for line in made.releases]
             return as_json({**made.to_dict(), "affordable": made.affordable, "lines": answers.encode(lines)})
 
         @endpoint("POST", f"/datasets/{{dataset}}/releases/{name}", summary, schema, KEY)
-        async def release(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
-            body = await read_json(request)
+        async def release(request: HttpRequest, dataset: str, caller: Caller = known, body: Any = sent) -> Response:
             key = request.headers.get("idempotency-key", secrets.token_urlsafe(16))
             made = await asking(caller, functools.partial(service.ask, caller, dataset, name, body, key))
             return await run_in_threadpool(as_outcome, made)  # it is paid for, so this is never refused
 
         @endpoint("POST", f"/datasets/{{dataset}}/examples/{name}", f"On made-up rows: {summary}", schema)
-        async def example(request: HttpRequest, dataset: str, caller: Caller = known) -> Response:
-            body = await read_json(request)
-
+        async def example(dataset: str, caller: Caller = known, body: Any = sent) -> Response:
             def try_out() -> Response:
                 made = service.try_out(caller, dataset, name, body)
                 return as_json({"made_up": True, "answer": answers.encode(made), "result": made.to_dict()})
@@ -336,31 +312,29 @@ def add_api(
     decision = object_schema({"approve": {"type": "boolean"}}, ["approve"])
 
     @endpoint("POST", "/releases/{id}/decision", "Approve or refuse a request that waits", decision)
-    async def decide(request: HttpRequest, id: str, caller: Caller = known_curator) -> Response:
-        body = read_object("the request", await read_json(request), ("approve",))
-        approve = checks.instance("approve", body.get("approve"), bool, "true or false")
-        return as_json((await run_in_threadpool(service.decide, caller, id, approve)).to_dict())
+    def decide(id: str, caller: Caller = known_curator, body: Any = sent) -> Response:
+        given = read_object("the request", body, ("approve",))
+        approve = checks.instance("approve", given.get("approve"), bool, "true or false")
+        return as_json(service.decide(caller, id, approve).to_dict())
 
     pausing = object_schema({"paused": {"type": "boolean"}}, ["paused"])
 
     @endpoint("POST", "/datasets/{dataset}/pause", "Pause or resume a data set", pausing)
-    async def pause(request: HttpRequest, dataset: str, caller: Caller = known_curator) -> Response:
+    def pause(dataset: str, caller: Caller = known_curator, body: Any = sent) -> Response:
         service.dataset(caller, dataset)
-        body = read_object("the request", await read_json(request), ("paused",))
-        paused = checks.instance("paused", body.get("paused"), bool, "true or false")
-        await run_in_threadpool(service.pause, dataset, paused)
+        given = read_object("the request", body, ("paused",))
+        paused = checks.instance("paused", given.get("paused"), bool, "true or false")
+        service.pause(dataset, paused)
         return as_json({"paused": paused})
 
     amounts = {"analyst": {"type": "string"}, "epsilon": NUMBER, "delta": NUMBER}
     grant = object_schema(amounts, ["analyst", "epsilon"])
 
     @endpoint("POST", "/datasets/{dataset}/allowances", "Grant an analyst an allowance", grant)
-    async def allow(request: HttpRequest, dataset: str, caller: Caller = known_curator) -> Response:
-        book = service.dataset(caller, dataset).ledger
-        body = read_object("the request", await read_json(request), ("analyst", "epsilon", "delta"))
-        analyst = checks.instance("analyst", body.get("analyst"), str, "a name")
-        given: Any = (body.get("epsilon"), body.get("delta", 0))
-        return as_json((await run_in_threadpool(book.allow, analyst, *given)).to_dict())
+    def allow(dataset: str, caller: Caller = known_curator, body: Any = sent) -> Response:
+        book, given = service.dataset(caller, dataset).ledger, read_object("the request", body, amounts)
+        analyst = checks.instance("analyst", given.get("analyst"), str, "a name")
+        return as_json(book.allow(analyst, given.get("epsilon"), given.get("delta", 0)).to_dict())  # type: ignore[arg-type]
 
     token: dict[str, Any] = {
         "name": {"type": "string", "minLength": 1, "maxLength": 200},
@@ -370,18 +344,16 @@ def add_api(
     }
 
     @endpoint("POST", "/tokens", "A new token. It is shown once", object_schema(token, ["name"]))
-    async def issue(request: HttpRequest, caller: Caller = known_curator) -> Response:
-        body = read_object("the request", await read_json(request), ("name", "role", "datasets", "days"))
-        secret = await run_in_threadpool(lambda: issue_token(service, caller, body))
-        return as_json({"token": secret}, 201)
+    def issue(caller: Caller = known_curator, body: Any = sent) -> Response:
+        return as_json({"token": issue_token(service, caller, read_object("the request", body, token))}, 201)
 
     @endpoint("GET", "/tokens", "Tokens, without their secrets")
-    async def tokens(caller: Caller = known_curator) -> Response:
-        return as_json([vars(one) for one in await run_in_threadpool(service.tokens, caller)])
+    def tokens(caller: Caller = known_curator) -> Response:
+        return as_json([vars(one) for one in service.tokens(caller)])
 
     @endpoint("DELETE", "/tokens/{hash}", "Revoke a token")
-    async def revoke(hash: str, caller: Caller = known_curator) -> Response:
-        await run_in_threadpool(service.revoke, caller, hash)
+    def revoke(hash: str, caller: Caller = known_curator) -> Response:
+        service.revoke(caller, hash)
         return as_json({"revoked": True})
 
 

@@ -145,9 +145,8 @@ def create_app(service: Service) -> FastAPI:
     @app.exception_handler(HTTPException)
     async def reply_to_http_error(request: HttpRequest, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return error_reply(
-            request, Refused(error.status_code, NOWHERE.get(error.status_code, "this can't be done here"))
-        )
+        text = NOWHERE.get(error.status_code, "this can't be done here")
+        return error_reply(request, Refused(error.status_code, text))
 
     @app.get("/health", include_in_schema=False)
     async def health() -> Response:
@@ -176,10 +175,8 @@ def metrics_text(service: Service, caller: Caller, seen: Counter[tuple[str, int]
     lines = ["# TYPE uptack_requests_total counter"]
     lines += [f'uptack_requests_total{{route="{r}",status="{s}"}} {n}' for (r, s), n in sorted(seen.items())]
     states = Counter(record.state for record in service.store.list_releases(limit=100_000, datasets=caller.datasets))
-    lines += [
-        "# TYPE uptack_releases gauge",
-        *(f'uptack_releases{{state="{s}"}} {n}' for s, n in sorted(states.items())),
-    ]
+    lines.append("# TYPE uptack_releases gauge")
+    lines += [f'uptack_releases{{state="{s}"}} {n}' for s, n in sorted(states.items())]
     own = {name: held for name, held in service.datasets.items() if caller.sees(name)}
     lines.append("# TYPE uptack_first_slots_missed_total counter")
     lines += [f'uptack_first_slots_missed_total{{dataset="{name}"}} {service.missed[name]}' for name in own]
@@ -201,7 +198,6 @@ class AnnouncedServer(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, and call `ready`."""
         await super().startup(sockets)
         if self.started:
             self._ready()
@@ -212,17 +208,9 @@ def serve(config: ServerConfig, ready: Callable[[], None] = lambda: None) -> Non
 
     `ready` is called when the server listens; several workers start by themselves, so for them it is called before.
     """
-    options: dict[str, Any] = {
-        "host": config.host,
-        "port": config.port,
-        "access_log": False,
-        "server_header": False,
-        "log_level": "warning",
-        "timeout_graceful_shutdown": 30,
-        "ssl_certfile": config.certificate,
-        "ssl_keyfile": config.key,
-        "proxy_headers": False,
-    }
+    options: dict[str, Any] = {"host": config.host, "port": config.port, "log_level": "warning"}
+    options |= dict.fromkeys(("access_log", "server_header", "proxy_headers"), False)
+    options |= {"ssl_certfile": config.certificate, "ssl_keyfile": config.key, "timeout_graceful_shutdown": 30}
     if config.workers == 1:
         server = AnnouncedServer(uvicorn.Config(create_app(Service(config)), **options), ready)
         server.run()

@@ -1,21 +1,7 @@
 """What a server serves: data sets, where its ledger and releases are kept, and who may ask.
 
-`uptack serve patients.parquet --epsilon 3` is a configuration of one data set. A file in TOML describes more:
-
-    store = "postgresql://uptack@db/uptack"       # ledger, releases and tokens; a path is an SQLite file
-    workers = 4
-
-    [proxy]                                       # sign-in by an authenticating reverse proxy
-    header = "X-Remote-User"
-    addresses = ["127.0.0.1"]
-    curators = ["dr.chen"]
-
-    [datasets.patients]
-    source = "patients.parquet"                   # whatever uptack.open takes: a file, a URL of a database
-    epsilon = 3
-    delta = 1e-6
-    person = "patient_id"                         # and the other options of uptack.open
-    approve_above = 0.5                           # a request above this ε waits for the curator
+`uptack serve patients.parquet --epsilon 3` is a configuration of one data set. A file in TOML describes more; there is
+one in `docs/server.md`.
 """
 
 from __future__ import annotations
@@ -116,7 +102,6 @@ class ServerConfig:
 
     @classmethod
     def from_text(cls, text: str) -> ServerConfig:
-        """The configuration that `to_text` wrote."""
         written = answers.loads(text)
         return cls(**{**written, "datasets": tuple(DatasetConfig(**one) for one in written["datasets"])})
 
@@ -132,36 +117,27 @@ def read_config(path: str | Path) -> ServerConfig:
     try:
         content = tomllib.loads(place.read_text("utf-8"), parse_float=Decimal)
     except OSError as error:
-        raise InvalidArgument(
-            "the configuration", "a file that can be read", f"{place.name}: {error.strerror}"
-        ) from None
+        got = f"{place.name}: {error.strerror}"
+        raise InvalidArgument("the configuration", "a file that can be read", got) from None
     except ValueError as error:
         raise InvalidArgument("the configuration", "TOML", f"{place.name}: {error}") from None
     datasets, proxy = content.pop("datasets", {}), content.pop("proxy", {})
-    known = {one.name for one in fields(ServerConfig)} - {
-        "datasets",
-        "proxy_header",
-        "proxy_addresses",
-        "proxy_curators",
-    }
-    _refuse_unknown("the configuration", content, known)
-    _refuse_unknown("proxy", proxy, {"header", "addresses", "curators"})
+    names = {one.name for one in fields(ServerConfig)} - {"datasets"}
+    signing = {name for name in names if name.startswith("proxy_")}
+    _refuse_unknown("the configuration", content, names - signing)
+    _refuse_unknown("proxy", proxy, {name.removeprefix("proxy_") for name in signing})
     if "store" not in content:
         raise InvalidArgument("store", "given: a path or the URL of a PostgreSQL database", "nothing")
-    simple: dict[str, Any] = {
+    given: dict[str, Any] = {
         name: float(value) if isinstance(value, Decimal) else value for name, value in content.items()
     }
-    for name in ("store", "certificate", "key"):
-        if name in simple:
-            simple[name] = relative(simple[name], place.parent)
+    given |= {name: relative(given[name], place.parent) for name in ("store", "certificate", "key") if name in given}
     made = tuple(read_dataset(name, one, place.parent) for name, one in datasets.items())
-    for name in ("addresses", "curators"):  # a text would be taken for a list of letters
-        listed = proxy.get(name, [])
-        if not isinstance(listed, list) or not all(isinstance(one, str) and one for one in listed):
+    for name, listed in proxy.items():  # a text would be taken for a list of letters
+        if name != "header" and not (isinstance(listed, list) and all(isinstance(one, str) and one for one in listed)):
             raise InvalidArgument(f"proxy.{name}", 'a list of texts, such as ["dr.chen"]', checks.describe(listed))
-    signing = {"proxy_header": proxy.get("header")}
-    signing |= {f"proxy_{name}": tuple(proxy.get(name, ())) for name in ("addresses", "curators")}
-    return ServerConfig(made, **simple, **signing)
+        given[f"proxy_{name}"] = listed if name == "header" else tuple(listed)
+    return ServerConfig(made, **given)
 
 
 def read_dataset(name: str, given: Mapping[str, Any], folder: Path) -> DatasetConfig:
@@ -190,9 +166,8 @@ def one_file(path: str, *, store: str | None = None, **given: Any) -> ServerConf
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", place.name.split(".")[0]).strip("-") or "data"
     own = {one.name for one in fields(DatasetConfig)}
     described = DatasetConfig(name, path, **{key: given.pop(key) for key in own & given.keys()})
-    return ServerConfig(
-        (described,), str(place.with_name(f"{place.name}.uptack.db")) if store is None else store, **given
-    )
+    beside = str(place.with_name(f"{place.name}.uptack.db"))
+    return ServerConfig((described,), beside if store is None else store, **given)
 
 
 def _refuse_unknown(where: str, given: Any, names: set[str]) -> None:

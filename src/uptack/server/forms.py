@@ -151,7 +151,6 @@ class FormQuestion:
 
     @staticmethod
     def of(declaration: Declaration) -> FormQuestion:
-        """The question that a release function answers."""
         section = START if declaration.name == SYNTHETIC else declaration.section
         first = re.split(CLAUSE, declaration.summary)[0].rstrip(".") + "."
         summary = WORDS[declaration.name][1] if declaration.name in WORDS else first
@@ -159,11 +158,8 @@ class FormQuestion:
 
     @property
     def title(self) -> str:
-        """Its name for people."""
         text = WORDS[self.name][0] if self.name in WORDS else self.name.replace("_", " ")
         return text[:1].upper() + text[1:]
-
-    # ----------------------------------------------------------------------------------------------------- the fields
 
     def columns(self, session: Session, typed: Typed) -> list[FormField]:
         """The fields that name columns: a list for each that has a role, and boxes where there may be any number."""
@@ -214,9 +210,8 @@ class FormQuestion:
         usual, several = CHOICES.get(name), option.form == "words"
         if option.form in ("choice", "object") or usual is not None:
             choices = usual or (YES_NO if option.form == "object" else tuple((one, one) for one in option.choices))
-            return FormField(
-                name, text, "select", help_, (*((("", "default"),) if usual is None else ()), *choices), value
-            )
+            choices = choices if usual is not None else (("", "default"), *choices)
+            return FormField(name, text, "select", help_, choices, value)
         if several or name in ("order", "target"):
             choices = names if several else (("", "none"), *names)
             return FormField(name, text, "columns" if several else "select", help_, choices, value, given)
@@ -224,8 +219,6 @@ class FormQuestion:
             return FormField(name, text, "check", help_, chosen=given)
         kind = {"keys": "lines", "levels": "lines", "number": "number", "integer": "number"}.get(option.form, "text")
         return FormField(name, text, kind, help_, value=value, required=option.required)
-
-    # ---------------------------------------------------------------------------------------------------- the request
 
     def read(self, session: Session, typed: Typed) -> dict[str, Any]:
         """The body of the request that was typed. Whatever is wrong with a text raises `InvalidArgument`."""
@@ -277,7 +270,7 @@ def _value(option: Option, texts: Sequence[str]) -> Any:
         return _lines(texts)
     if option.name in SWITCHES:
         return texts[0] == "yes"
-    read, must = READERS.get(option.name if option.form == "object" else option.form, (str, "a text"))
+    read, must, _ = READERS.get(option.name if option.form == "object" else option.form, (str, "a text", ""))
     several = option.form in ("numbers", "edges")
     try:
         made = [read(text) for text in (re.split(r"[,;\s]+", texts[0]) if several else texts[:1]) if text]

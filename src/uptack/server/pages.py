@@ -13,14 +13,15 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from fractions import Fraction
 from importlib import resources
 from typing import Any
 from urllib.parse import urlencode
 
 import jinja2
-from fastapi import FastAPI
+from fastapi import APIRouter, Depends, FastAPI
+from fastapi.routing import APIRoute
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HttpRequest
@@ -43,7 +44,7 @@ from uptack.server.release_store import Record
 from uptack.server.service import REPORT, Caller, Refused, Service, half_width
 from uptack.wire.stored_report import StoredReport
 
-Handler = Callable[..., Awaitable[Response]]
+Form = tuple[Visit, dict[str, list[str]]]
 
 STATIC = {"uptack.css": "text/css", "uptack.js": "text/javascript"}
 CURVE = (0.1, 0.35, 0.05, 0.2, 0.6)
@@ -132,14 +133,15 @@ def add_pages(
     """Add all pages to an application."""
     asked = questions(service.statistics())
 
-    def page(method: str, path: str) -> Callable[[Handler], Handler]:
+    class Page(APIRoute):
         """A route whose errors are pages, and whose unknown visitors are sent to sign in."""
 
-        def add(handler: Handler) -> Handler:
-            @functools.wraps(handler)
-            async def handle(request: HttpRequest, **parts: str) -> Response:
+        def get_route_handler(self) -> Callable[[HttpRequest], Coroutine[Any, Any, Response]]:
+            answer = super().get_route_handler()
+
+            async def handle(request: HttpRequest) -> Response:
                 try:
-                    return await handler(request, **parts)
+                    return await answer(request)
                 except UptackError as error:
                     status, text = error_status(error)
                     if status == 401:
@@ -149,13 +151,7 @@ def add_pages(
                         reply.headers["Retry-After"] = "1"
                     return reply
 
-            async def route(request: HttpRequest) -> Response:
-                return await handle(request, **request.path_params)
-
-            app.add_api_route(path, route, methods=[method], include_in_schema=False)
-            return handler
-
-        return add
+            return handle
 
     async def known_visit(request: HttpRequest) -> Visit | None:
         """Who visits; None for somebody who is not signed in. Both are counted."""
@@ -164,26 +160,31 @@ def add_pages(
         except Refused:
             return None
 
-    async def form_of(request: HttpRequest) -> tuple[Visit, dict[str, list[str]]]:
+    async def form_of(request: HttpRequest) -> Form:
         """The visitor and the fields of a form that one of our pages has sent."""
         visit, fields = await access.visit(request), await read_form(request)
         access.check_form(visit, fields.pop(FORM_TOKEN, [""])[0])
         return visit, fields
 
+    pages = APIRouter(route_class=Page, include_in_schema=False)
+    known, sent = Depends(access.visit), Depends(form_of)
+
     # ---------------------------------------------------------------------------------------------------- signing in
 
-    @page("GET", "/")
+    @pages.get("/")
     async def start(request: HttpRequest) -> Response:
         return redirect("/datasets" if await known_visit(request) is not None else "/sign-in")
 
-    @page("GET", "/sign-in")
-    async def sign_in(request: HttpRequest) -> Response:
+    @pages.get("/sign-in")
+    def sign_in() -> Response:
         return render("sign_in", None, error="", token="")
 
-    @page("GET", "/enter")
-    async def link(request: HttpRequest) -> Response:
-        return render("sign_in", None, error="", token=request.query_params.get("token", ""))
+    @pages.get("/enter")
+    def link(token: str = "") -> Response:
+        return render("sign_in", None, error="", token=token)
 
+    @pages.post("/sign-in")
+    @pages.post("/enter")
     async def enter(request: HttpRequest) -> Response:
         if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Refused(403, "this form was sent by another site")
@@ -202,19 +203,15 @@ def add_pages(
         access.set_cookie(request, reply, cookie)
         return reply
 
-    page("POST", "/sign-in")(enter)
-    page("POST", "/enter")(enter)
-
-    @page("POST", "/sign-out")
-    async def sign_out(request: HttpRequest) -> Response:
-        await form_of(request)
-        await run_in_threadpool(access.leave, request)
+    @pages.post("/sign-out")
+    def sign_out(request: HttpRequest, form: Form = sent) -> Response:
+        access.leave(request)
         reply = redirect("/sign-in")
         reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return reply
 
-    @page("GET", "/static/{name}")
-    async def static(request: HttpRequest, name: str) -> Response:
+    @pages.get("/static/{name}")
+    def static(name: str) -> Response:
         if name not in STATIC:
             raise Refused(404, "there is no such file")
         content = resources.files("uptack.server").joinpath("static", name).read_bytes()
@@ -222,17 +219,14 @@ def add_pages(
 
     # --------------------------------------------------------------------------------------------------- for analysts
 
-    @page("GET", "/datasets")
-    async def datasets(request: HttpRequest) -> Response:
-        visit = await access.visit(request)
+    @pages.get("/datasets")
+    def datasets(visit: Visit = known) -> Response:
         seen = [name for name in service.datasets if visit.caller.sees(name)]
-        faces = [await run_in_threadpool(service.face, visit.caller, name) for name in seen]
-        return render("datasets", visit, faces=faces)
+        return render("datasets", visit, faces=[service.face(visit.caller, name) for name in seen])
 
-    @page("GET", "/datasets/{dataset}")
-    async def one_dataset(request: HttpRequest, dataset: str) -> Response:
-        visit = await access.visit(request)
-        face = await run_in_threadpool(service.face, visit.caller, dataset)
+    @pages.get("/datasets/{dataset}")
+    def one_dataset(dataset: str, visit: Visit = known) -> Response:
+        face = service.face(visit.caller, dataset)
         order = dict.fromkeys((START, *SECTIONS.values(), OTHER))
         sections = {name: [one for one in asked.values() if one.section == name] for name in order}
         schema = service.dataset(visit.caller, dataset).session.schema
@@ -283,9 +277,7 @@ def add_pages(
     def first_values(face: dict[str, Any], question: FormQuestion) -> dict[str, list[str]]:
         """What a form has before anything was typed: a tenth of the budget, and 95% intervals."""
         share = {"epsilon": [short(face["budget"]["epsilon"] / 10)], "interval": ["0.95"]}
-        needs = (
-            any(option.name == "delta" and option.required for option in question.options) or question.name == REPORT
-        )
+        needs = question.name == REPORT or "delta" in {option.name for option in question.options if option.required}
         return share | ({"delta": [short(face["budget"]["delta"] / 10)]} if needs and face["budget"]["delta"] else {})
 
     def with_delta(
@@ -318,33 +310,27 @@ def add_pages(
                 picture = error_picture(error_curve(dataset, question.name, written, top), price.epsilon)
         if "example" in typed:
             made = view(service.try_out(caller, dataset, question.name, body), session.line(question.title))
-        return {
-            "plan": plan,
-            "filled": False,
-            "after": after,
-            "refusal": plan.releases[0].refusal if lone else None,
-            "figures": len(plan.releases),
-            "waits": caller.role != "curator" and threshold is not None and price.exact_epsilon > threshold,
-            "curve": picture,
-            "example": made,
-        }
+        waits = caller.role != "curator" and threshold is not None and price.exact_epsilon > threshold
+        refusal, figures = plan.releases[0].refusal if lone else None, len(plan.releases)
+        planned = {"plan": plan, "filled": False, "after": after, "refusal": refusal, "figures": figures}
+        return {**planned, "waits": waits, "curve": picture, "example": made}
 
     def question_of(statistic: str) -> FormQuestion:
         if statistic not in asked:
             raise Refused(404, "there is no such statistic")
         return asked[statistic]
 
-    @page("GET", "/datasets/{dataset}/ask/{statistic}")
-    async def ask(request: HttpRequest, dataset: str, statistic: str) -> Response:
-        visit, query = await access.visit(request), request.query_params
+    @pages.get("/datasets/{dataset}/ask/{statistic}")
+    async def ask(request: HttpRequest, dataset: str, statistic: str, visit: Visit = known) -> Response:
+        query = request.query_params
         typed = {name: query.getlist(name) for name in query if name not in (FORM_TOKEN, "key")}
         if "epsilon" not in typed:  # an empty form
             return await run_in_threadpool(ask_page, visit, dataset, statistic, typed)
         return await previews(visit.caller, ask_page, visit, dataset, statistic, typed)
 
-    @page("POST", "/datasets/{dataset}/ask/{statistic}")
-    async def release(request: HttpRequest, dataset: str, statistic: str) -> Response:
-        visit, typed = await form_of(request)
+    @pages.post("/datasets/{dataset}/ask/{statistic}")
+    async def release(dataset: str, statistic: str, form: Form = sent) -> Response:
+        visit, typed = form
         key = typed.pop("key", [""])[0]
         session = service.dataset(visit.caller, dataset).session_of(visit.caller.analyst)
 
@@ -361,16 +347,13 @@ def add_pages(
             return redirect(f"/datasets/{dataset}/ask/{statistic}?{urlencode(typed, doseq=True)}")
         return redirect(f"/releases/{made.id}")
 
-    @page("GET", "/releases")
-    async def my_releases(request: HttpRequest) -> Response:
-        visit, store = await access.visit(request), service.store
-        whose, datasets = visit.caller.analyst, visit.caller.datasets
-        found = await run_in_threadpool(lambda: store.list_releases(whose, datasets=datasets))
+    @pages.get("/releases")
+    def my_releases(visit: Visit = known) -> Response:
+        found = service.store.list_releases(visit.caller.analyst, datasets=visit.caller.datasets)
         return render("releases", visit, releases=found)
 
-    @page("GET", "/releases/{id}")
-    async def one_release(request: HttpRequest, id: str) -> Response:
-        visit = await access.visit(request)
+    @pages.get("/releases/{id}")
+    async def one_release(request: HttpRequest, id: str, visit: Visit = known) -> Response:
         record = await run_in_threadpool(service.release, visit.caller, id)
         code = in_python(address(request), record.dataset, record.statistic, json.loads(record.request))
 
@@ -389,9 +372,9 @@ def add_pages(
 
         return await reading(visit.caller, record, show)
 
-    @page("GET", "/releases/{id}/{file}")
-    async def download(request: HttpRequest, id: str, file: str) -> Response:
-        caller = (await access.visit(request)).caller
+    @pages.get("/releases/{id}/{file}")
+    async def download(id: str, file: str, visit: Visit = known) -> Response:
+        caller = visit.caller
         record = await run_in_threadpool(service.release, caller, id)
         name = f"{record.dataset}-{record.statistic}"
 
@@ -437,38 +420,35 @@ def add_pages(
             tokens=[(one, one.valid(time.time())) for one in service.tokens(caller)],
         )  # fmt: skip
 
-    @page("GET", "/curator")
-    async def curator(request: HttpRequest) -> Response:
-        return await run_in_threadpool(curator_page, await access.visit(request))
+    @pages.get("/curator")
+    def curator(visit: Visit = known) -> Response:
+        return curator_page(visit)
 
-    def curator_form(path: str) -> Callable[[Callable[..., None]], Handler]:
-        """A form of the curator: `act(visit, fields, **parts)` does it, and the page is loaded again."""
+    def curator_form(path: str) -> Callable[[Callable[..., Response | None]], None]:
+        """A form of the curator: `act(visit, fields, request)` does it, and the page is loaded again."""
 
-        def add(act: Callable[..., None]) -> Handler:
-            async def handler(request: HttpRequest, **parts: str) -> Response:
-                visit, fields = await form_of(request)
-                access.check_curator(visit)
+        def add(act: Callable[..., Response | None]) -> None:
+            @pages.post(path)
+            def handle(request: HttpRequest, form: Form = sent) -> Response:
+                access.check_curator(form[0])
                 try:
-                    await run_in_threadpool(lambda: act(visit, fields, **parts))
+                    return act(*form, request, **request.path_params) or redirect("/curator")
                 except UptackError as error:
-                    return await run_in_threadpool(curator_page, visit, fields, error)
-                return redirect("/curator")
-
-            return page("POST", path)(handler)
+                    return curator_page(*form, error)
 
         return add
 
     @curator_form("/curator/decisions/{id}")
-    def decide(visit: Visit, fields: Typed, id: str) -> None:
+    def decide(visit: Visit, fields: Typed, _: HttpRequest, id: str) -> None:
         service.decide(visit.caller, id, fields.get("approve") == ["yes"])
 
     @curator_form("/curator/pause/{dataset}")
-    def pause(visit: Visit, fields: Typed, dataset: str) -> None:
+    def pause(visit: Visit, fields: Typed, _: HttpRequest, dataset: str) -> None:
         service.dataset(visit.caller, dataset)
         service.pause(dataset, fields.get("paused") == ["yes"])
 
     @curator_form("/curator/allowances/{dataset}")
-    def allow(visit: Visit, fields: Typed, dataset: str) -> None:
+    def allow(visit: Visit, fields: Typed, _: HttpRequest, dataset: str) -> None:
         book = service.dataset(visit.caller, dataset).ledger
         values: list[Any] = []
         for name in ("epsilon", "delta"):
@@ -479,32 +459,22 @@ def add_pages(
                 raise InvalidArgument(name, "a number", repr(typed[:40])) from None
         book.allow(fields.get("analyst", [""])[0].strip(), *values)
 
-    def issue(visit: Visit, fields: Typed, base: str) -> Response:
+    @curator_form("/curator/tokens")
+    def issue(visit: Visit, fields: Typed, request: HttpRequest) -> Response:
         body: dict[str, Any] = {name: fields.get(name, [""])[0].strip() for name in ("name", "role")}
         days = fields.get("days", [""])[0].strip() or "90"
         if not days.isascii() or not days.isdigit() or len(days) > 9:  # long ones fail in int()
             raise InvalidArgument("days", "a whole number", repr(days[:40]))
-        body |= {
-            "days": int(days),
-            "datasets": [one for one in fields.get("dataset", ()) if one] or [*visit.caller.datasets],
-        }
+        chosen = [one for one in fields.get("dataset", ()) if one]
+        body |= {"days": int(days), "datasets": chosen or [*visit.caller.datasets]}
         secret = issue_token(service, visit.caller, body)
         kept = min(SENT_LINK_DAYS, int(days))
         link = service.store.issue(body["name"], body["role"], tuple(body["datasets"]), days=kept, purpose="link")
-        shown = {"name": body["name"], "token": secret, "link": f"{base}/enter?token={link}", "days": kept}
+        shown = {"name": body["name"], "token": secret, "link": f"{address(request)}/enter?token={link}", "days": kept}
         return curator_page(visit, issued=shown)
 
-    @page("POST", "/curator/tokens")
-    async def tokens(request: HttpRequest) -> Response:
-        visit, fields = await form_of(request)
-        access.check_curator(visit)
-        try:
-            return await run_in_threadpool(issue, visit, fields, address(request))
-        except UptackError as error:
-            return await run_in_threadpool(curator_page, visit, fields, error)
-
     @curator_form("/curator/tokens/{hash}/revoke")
-    def revoke(visit: Visit, fields: Typed, hash: str) -> None:
+    def revoke(visit: Visit, fields: Typed, _: HttpRequest, hash: str) -> None:
         service.revoke(visit.caller, hash)
 
     def ledger_page(visit: Visit, dataset: str, result: Any = None) -> Response:
@@ -516,12 +486,13 @@ def add_pages(
             left=book.remaining(), whose=service.dataset(visit.caller, dataset).session.whose, result=result,
         )  # fmt: skip
 
-    @page("GET", "/curator/ledger/{dataset}")
-    async def ledger(request: HttpRequest, dataset: str) -> Response:
-        return await run_in_threadpool(ledger_page, await access.visit(request), dataset)
+    @pages.get("/curator/ledger/{dataset}")
+    def ledger(dataset: str, visit: Visit = known) -> Response:
+        return ledger_page(visit, dataset)
 
-    @page("POST", "/curator/ledger/{dataset}")
-    async def verify(request: HttpRequest, dataset: str) -> Response:
-        visit, _ = await form_of(request)
-        book = service.dataset(access.check_curator(visit), dataset).ledger
-        return await run_in_threadpool(lambda: ledger_page(visit, dataset, book.verify()))
+    @pages.post("/curator/ledger/{dataset}")
+    def verify(dataset: str, form: Form = sent) -> Response:
+        book = service.dataset(access.check_curator(form[0]), dataset).ledger
+        return ledger_page(form[0], dataset, book.verify())
+
+    app.include_router(pages)

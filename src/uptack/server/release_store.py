@@ -25,28 +25,12 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from sqlalchemy import (
-    Boolean,
-    Column,
-    Connection,
-    Float,
-    Index,
-    Integer,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    insert,
-    inspect,
-    literal,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from uptack.errors import InvalidArgument, LedgerError
 from uptack.ledger.ledger_store import Store
@@ -62,51 +46,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = ()
 """Steps that bring older tables up to date, each a few SQL statements: the first from version 1 to 2, and so on. All
 that are needed run in one transaction. A change to the tables below needs a step here."""
 
-metadata = MetaData()
-
-versions = Table("uptack_server", metadata, Column("version", Integer, primary_key=True))
-
-releases = Table(
-    "uptack_releases",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("dataset", Text, nullable=False),
-    Column("analyst", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("statistic", Text, nullable=False),
-    Column("request", Text, nullable=False),  # the body, as JSON
-    Column("line", Text, nullable=False),  # the request in words
-    Column("epsilon", Text, nullable=False),
-    Column("delta", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("made", Float, nullable=False),  # seconds since 1970
-    Column("due", Float, nullable=False),  # the end of the last time slot; of an answer, when it may be seen
-    Column("answer", Text, nullable=False),  # uptack.wire.answers
-    UniqueConstraint("dataset", "analyst", "key"),
-)
-Index("uptack_releases_of_analyst", releases.c.analyst, releases.c.made)
-
-tokens = Table(
-    "uptack_tokens",
-    metadata,
-    Column("hash", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("role", Text, nullable=False),
-    Column("purpose", Text, nullable=False),
-    Column("datasets", Text, nullable=False),  # a list of names as JSON; "*" for all
-    Column("made", Float, nullable=False),
-    Column("expires", Float, nullable=False),
-    Column("revoked", Boolean, nullable=False),
-)
-
-settings = Table(
-    "uptack_settings", metadata, Column("name", Text, primary_key=True), Column("value", Text, nullable=False)
-)
-
 
 @dataclass(frozen=True)
 class Record:
-    """A request and what became of it."""
+    """A request and what became of it: a row of the table of releases.
+
+    `request` is the body as JSON, `line` the same in words. `made` and `due` are seconds since 1970; `due` is the end
+    of the last time slot, and of an answer when it may be seen. `answer` is a text of `uptack.wire.answers`.
+    """
 
     id: str
     dataset: str
@@ -130,7 +77,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Token:
-    """Who somebody is. Only the hash of the secret is stored."""
+    """Who somebody is: a row of the table of tokens, with the data sets as JSON. It has only the hash of the secret."""
 
     hash: str
     name: str
@@ -144,6 +91,25 @@ class Token:
     def valid(self, now: float) -> bool:
         """Whether it has neither expired nor been revoked."""
         return not self.revoked and now < self.expires
+
+
+metadata = sa.MetaData()
+
+
+def _columns(row: type, key: str) -> Iterator[sa.Column[Any]]:
+    """A column for each field of a row. What is neither a number nor a truth value is a text."""
+    for field in fields(row):
+        kind = {"float": sa.Float, "bool": sa.Boolean}.get(str(field.type), sa.Text)
+        yield sa.Column(field.name, kind, primary_key=field.name == key, nullable=False)
+
+
+versions = sa.Table("uptack_server", metadata, sa.Column("version", sa.Integer, primary_key=True))
+unique = sa.UniqueConstraint("dataset", "analyst", "key")
+releases = sa.Table("uptack_releases", metadata, *_columns(Record, "id"), unique)
+sa.Index("uptack_releases_of_analyst", releases.c.analyst, releases.c.made)
+tokens = sa.Table("uptack_tokens", metadata, *_columns(Token, "hash"))
+names = sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False)
+settings = sa.Table("uptack_settings", metadata, *names)
 
 
 def fingerprint(secret: str) -> str:
@@ -163,13 +129,12 @@ class ReleaseStore:
             _migrate(connection)
 
     def budgets(self) -> list[str]:
-        """The data sets that have a budget here."""
         return self._store.datasets()
 
     def check(self) -> None:
         """Raise `LedgerError` unless the database answers."""
         with self._store.reading() as connection:
-            connection.execute(select(versions.c.version)).first()
+            connection.execute(sa.select(versions.c.version)).first()
 
     # ------------------------------------------------------------------------------------------------------- releases
 
@@ -179,21 +144,19 @@ class ReleaseStore:
             if connection.dialect.name == "postgresql":  # two that add the same key at once take turns
                 lock = int(fingerprint(f"{record.dataset}\0{record.analyst}\0{record.key}")[:15], 16)
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
-            found = connection.execute(
-                select(releases).where(*_key(record.dataset, record.analyst, record.key))
-            ).first()
+            mine = _key(record.dataset, record.analyst, record.key)
+            found = connection.execute(sa.select(releases).where(*mine)).first()
             if found is not None:
                 return Record(**found._asdict())
-            connection.execute(insert(releases).values(vars(record)))
+            connection.execute(sa.insert(releases).values(vars(record)))
         return record
 
     def by_key(self, dataset: str, analyst: str, key: str) -> Record | None:
-        """The record of a key of an analyst, if there is one."""
         return next(iter(self._releases(*_key(dataset, analyst, key))), None)
 
     def move(self, id: str, before: State, after: State, **changes: Any) -> bool:
         """Change the state of a record, and other columns, if it is still what it was. An answer is stored in time."""
-        change = update(releases).where(releases.c.id == id, releases.c.state == before)
+        change = sa.update(releases).where(releases.c.id == id, releases.c.state == before)
         if after == "answered":
             change = change.where(releases.c.due > time.time())
         with self._store.writing() as connection:
@@ -203,11 +166,7 @@ class ReleaseStore:
         return next(iter(self._releases(releases.c.id == id)), None)
 
     def list_releases(
-        self,
-        analyst: str | None = None,
-        state: State | None = None,
-        limit: int = 500,
-        datasets: Sequence[str] = ("*",),
+        self, analyst: str | None = None, state: State | None = None, limit: int = 500, datasets: Sequence[str] = ("*",)
     ) -> list[Record]:
         """Records without requests and answers, the latest first: of one analyst, in one state, of these data sets."""
         conditions = [] if analyst is None else [releases.c.analyst == analyst]
@@ -216,8 +175,8 @@ class ReleaseStore:
         return self._releases(*conditions, limit=limit, without=LONG)
 
     def _releases(self, *conditions: Any, limit: int = 1, without: Sequence[str] = ()) -> list[Record]:
-        parts = [literal("").label(one.name) if one.name in without else one for one in releases.c]
-        query = select(*parts).where(*conditions).order_by(releases.c.made.desc(), releases.c.id).limit(limit)
+        parts = [sa.literal("").label(one.name) if one.name in without else one for one in releases.c]
+        query = sa.select(*parts).where(*conditions).order_by(releases.c.made.desc(), releases.c.id).limit(limit)
         with self._store.reading() as connection:
             made = [Record(**row._asdict()) for row in connection.execute(query)]
         late = [one.id for one in made if one.state == "running" and one.due <= time.time()]
@@ -236,12 +195,12 @@ class ReleaseStore:
         secret, now = secrets.token_urlsafe(32), time.time()
         token = Token(fingerprint(secret), name, role, purpose, datasets, now, now + 86_400 * days)
         with self._store.writing() as connection:
-            connection.execute(insert(tokens).values({**vars(token), "datasets": json.dumps(datasets)}))
+            connection.execute(sa.insert(tokens).values({**vars(token), "datasets": json.dumps(datasets)}))
         return secret
 
     def token(self, secret: str) -> Token | None:
         """The token of a secret, if it is valid."""
-        query = select(tokens).where(tokens.c.hash == fingerprint(secret))
+        query = sa.select(tokens).where(tokens.c.hash == fingerprint(secret))
         with self._store.reading() as connection:
             row = connection.execute(query).first()
         made = None if row is None else _token(row._asdict())
@@ -256,9 +215,9 @@ class ReleaseStore:
 
     def revoke(self, hash: str) -> bool:
         """Revoke a token, and with it the cookies and links of its holder. False if there is none that is valid."""
-        change = update(tokens).where(tokens.c.revoked.is_(False)).values(revoked=True)
+        change = sa.update(tokens).where(tokens.c.revoked.is_(False)).values(revoked=True)
         with self._store.writing() as connection:
-            found = connection.execute(select(tokens).where(tokens.c.hash == hash)).first()
+            found = connection.execute(sa.select(tokens).where(tokens.c.hash == hash)).first()
             if found is None or connection.execute(change.where(tokens.c.hash == hash)).rowcount != 1:
                 return False
             if found.purpose == "token":  # a browser that has signed in with it, or with the link beside it
@@ -268,30 +227,28 @@ class ReleaseStore:
 
     def tokens(self) -> list[Token]:
         """The tokens that people hold, the latest first; not the cookies of browsers."""
-        query = select(tokens).where(tokens.c.purpose == "token").order_by(tokens.c.made.desc())
+        query = sa.select(tokens).where(tokens.c.purpose == "token").order_by(tokens.c.made.desc())
         with self._store.reading() as connection:
             return [_token(row._asdict()) for row in connection.execute(query)]
 
-    # ------------------------------------------------------------------------------------------------------- settings
-
     def setting(self, name: str, default: str = "") -> str:
         with self._store.reading() as connection:
-            found = connection.scalar(select(settings.c.value).where(settings.c.name == name))
+            found = connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))
         return default if found is None else str(found)
 
     def first(self, name: str, value: str) -> str:
         """The value of a setting, which is this one if nobody was faster: processes that start together agree."""
         if not self.setting(name):
             with self._store.creating() as connection:  # one at a time
-                if connection.scalar(select(settings.c.value).where(settings.c.name == name)) is None:
-                    connection.execute(insert(settings).values(name=name, value=value))
+                if connection.scalar(sa.select(settings.c.value).where(settings.c.name == name)) is None:
+                    connection.execute(sa.insert(settings).values(name=name, value=value))
         return self.setting(name)
 
     def set(self, name: str, value: str) -> None:
         with self._store.creating() as connection:  # one at a time
-            changed = connection.execute(update(settings).where(settings.c.name == name).values(value=value))
+            changed = connection.execute(sa.update(settings).where(settings.c.name == name).values(value=value))
             if changed.rowcount == 0:
-                connection.execute(insert(settings).values(name=name, value=value))
+                connection.execute(sa.insert(settings).values(name=name, value=value))
 
 
 def _key(dataset: str, analyst: str, key: str) -> tuple[Any, ...]:
@@ -302,17 +259,17 @@ def _token(row: dict[str, Any]) -> Token:
     return Token(**{**row, "datasets": tuple(json.loads(row["datasets"]))})
 
 
-def _migrate(connection: Connection) -> None:
+def _migrate(connection: sa.Connection) -> None:
     """Create the tables, or bring older ones up to date. What a newer uptack has written is refused."""
     newest = 1 + len(MIGRATIONS)
-    if not inspect(connection).has_table(versions.name):
+    if not sa.inspect(connection).has_table(versions.name):
         metadata.create_all(connection)
-        connection.execute(insert(versions).values(version=newest))
+        connection.execute(sa.insert(versions).values(version=newest))
         return
-    version = connection.scalar(select(versions.c.version))
+    version = connection.scalar(sa.select(versions.c.version))
     if version is None or not 1 <= version <= newest:
         reason = f"has version {version} of its tables, and this uptack knows versions up to {newest}"
         raise LedgerError("the store of releases", reason, "Install a newer uptack, or restore a backup.")
     for statement in (one for step in MIGRATIONS[version - 1 :] for one in step):
         connection.exec_driver_sql(statement)
-    connection.execute(update(versions).values(version=newest))
+    connection.execute(sa.update(versions).values(version=newest))

@@ -156,10 +156,8 @@ def _session(config: DatasetConfig, store: ReleaseStore) -> Session:
         raise InvalidArgument(f"epsilon of {config.name}", "given the first time it is served", "nothing", fix)
     else:
         relation = open_session(config.source, **config.opening).adjacency
-    budget: dict[str, Any] = (
-        {} if config.epsilon is None else {"epsilon": config.epsilon, "delta": config.delta, "adjacency": relation}
-    )
-    ledger = Ledger(store.place, dataset=config.name, **budget)
+    budget: dict[str, Any] = {"epsilon": config.epsilon, "delta": config.delta, "adjacency": relation}
+    ledger = Ledger(store.place, dataset=config.name, **({} if config.epsilon is None else budget))
     return open_session(config.source, ledger=ledger, **config.opening)
 
 
@@ -240,7 +238,6 @@ class Service:
         }
 
     def statistics(self) -> dict[str, Declaration]:
-        """The release functions that can be asked for, by name."""
         return {name: one for name, one in declared().items() if in_tables(one)}
 
     def made_up(self, name: str, seed: int = 0) -> Session:
@@ -363,7 +360,6 @@ class Service:
         return [one for one in self.store.tokens() if caller.covers(one.datasets)]
 
     def revoke(self, caller: Caller, hash: str) -> None:
-        """Revoke one of them."""
         if hash not in {one.hash for one in self.tokens(caller)} or not self.store.revoke(hash):
             raise Refused(404, "there is no such token, or it was revoked already")
 
@@ -403,9 +399,8 @@ class Service:
             plan, columns = plan_report(narrowed, **options), len(session.source.kinds)
             line = narrowed.line(f"report, {_price(plan.total)}")
             reader = narrowed.on(held.reader.source)
-            run: Callable[[], Any] = functools.partial(
-                profile, reader, public=narrowed, title=title, progress=False, **options
-            )
+            options |= {"public": narrowed, "title": title, "progress": False}
+            run: Callable[[], Any] = functools.partial(profile, reader, **options)
         else:
             narrowed, request = self._read(session, statistic, body)
             plan, columns, groups = narrowed.plan([request]), len(request.columns), _groups(request)
@@ -532,9 +527,8 @@ def storable(made: Any) -> Any:
     """An answer as a server keeps it: a report as its pages, a function that is drawn point by point as a curve."""
     if isinstance(made, Profile):
         lines = tuple(made.records())
-        return StoredReport(
-            made.to_html(), made.to_markdown(), made.to_json(), repr(made), lines, made.spent, made.private
-        )
+        texts = made.to_html(), made.to_markdown(), made.to_json(), repr(made)
+        return StoredReport(*texts, lines, made.spent, made.private)
     if isinstance(made, Release) and isinstance(made.value, FunctionRelease):
         return replace(made, value=made.value.on_grid().density(), noise=None)
     return made

@@ -56,5 +56,4 @@ class TimeSlots:
 
     @property
     def last(self) -> float:
-        """The end of the last slot."""
         return self.first * (1 << (self.count - 1))

@@ -99,10 +99,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _array(np.asarray(value), isinstance(value, np.generic))
     if isinstance(value, Mapping) and not _ours(type(value)):
-        return {
-            TYPE: "mapping" if isinstance(value, types.MappingProxyType) else "dict",
-            CONTENT: [[encode(k), encode(v)] for k, v in value.items()],
-        }
+        name = "mapping" if isinstance(value, types.MappingProxyType) else "dict"
+        return {TYPE: name, CONTENT: [[encode(k), encode(v)] for k, v in value.items()]}
     for name, (kind, make) in LISTS.items():
         if type(value) is kind or (make is frozenset and isinstance(value, set)):
             return {TYPE: name, CONTENT: [encode(one) for one in value]}
@@ -149,7 +147,6 @@ def _is_data(kind: type) -> bool:
 
 
 def _class_name(kind: type) -> str:
-    """The full name of a class of uptack."""
     name = f"{kind.__module__}:{kind.__qualname__}"
     if "<" in name:
         raise NotOnWire(f"a {kind.__qualname__} can't be sent")
@@ -157,7 +154,6 @@ def _class_name(kind: type) -> str:
 
 
 def _function_name(function: Any) -> str:
-    """The full name of a function that an answer may have."""
     name = "float" if function is float else f"{function.__module__}:{function.__qualname__}"
     if name not in FUNCTIONS:
         raise NotOnWire(f"{function.__qualname__} can't be sent")
@@ -211,9 +207,8 @@ def _read_array(written: dict[str, Any], depth: int) -> Any:
 def _find(name: str, kinds: Any) -> Any:
     """The class or function of uptack of that name, which is not in some parts of it."""
     module, _, path = name.partition(":")
-    if not module.startswith("uptack.") or not all(
-        part.isidentifier() for part in (*module.split("."), *path.split("."))
-    ):
+    parts = *module.split("."), *path.split(".")
+    if not module.startswith("uptack.") or not all(part.isidentifier() for part in parts):
         raise NotOnWire("the answer can't be read: it names something outside of uptack")
     if any(f"{module}.".startswith(f"uptack.{part}.") for part in APART):
         raise NotOnWire("the answer can't be read: it names something that answers do not have")

@@ -93,14 +93,8 @@ def request_schema(declaration: Declaration) -> Schema:
 
 def body_schema(options: Iterable[Option], **parts: Schema) -> Schema:
     """The JSON Schema of a request with these options, and other parts."""
-    options, where = (
-        tuple(options),
-        {
-            "type": "array",
-            "items": {"type": ["string", "object"]},
-            "description": 'conditions on rows, such as "age >= 18" or {"age": [">=", 18]}',
-        },
-    )
+    options, about = tuple(options), 'conditions on rows, such as "age >= 18" or {"age": [">=", 18]}'
+    where = {"type": "array", "items": {"type": ["string", "object"]}, "description": about}
     required = [option.name for option in options if option.required or option.name == "epsilon"]
     named = object_schema({option.name: option_schema(option) for option in options}, required)
     return object_schema({**parts, "where": where, "options": named}, ["options"])
@@ -108,12 +102,7 @@ def body_schema(options: Iterable[Option], **parts: Schema) -> Schema:
 
 def object_schema(properties: Mapping[str, Schema], required: Iterable[str]) -> Schema:
     """The JSON Schema of an object with these properties and no others."""
-    return {
-        "type": "object",
-        "required": [*required],
-        "additionalProperties": False,
-        "properties": {**properties},
-    }
+    return {"type": "object", "required": [*required], "additionalProperties": False, "properties": {**properties}}
 
 
 # ------------------------------------------------------------------------------------------------------- on the server

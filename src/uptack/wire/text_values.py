@@ -68,16 +68,17 @@ def span(text: str) -> tuple[Any, Any]:
     return low, high
 
 
-READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "number": (read, "a number"),
-    "numbers": (read, "a number"),
-    "integer": (int, "a whole number"),
-    "step": (step, "a number, or a duration such as day"),
-    "edges": (edge, "a number or a date"),
-    "range": (span, "LOW:HIGH, such as 0:120"),
-    "missing": (missing, f"{', '.join(MISSING_WORDS)} or a number"),
+READERS: dict[str, tuple[Callable[[str], Any], str, str]] = {
+    "number": (read, "a number", "number"),
+    "numbers": (read, "a number", "number"),
+    "integer": (int, "a whole number", "integer"),
+    "step": (step, "a number, or a duration such as day", "number|day|hour|..."),
+    "edges": (edge, "a number or a date", "number|date"),
+    "range": (span, "LOW:HIGH, such as 0:120", "LOW:HIGH"),
+    "missing": (missing, f"{', '.join(MISSING_WORDS)} or a number", f"{'|'.join(MISSING_WORDS)}|NUMBER"),
 }
-"""How a text of each form of an option is read, and what it must be. A text that is not raises `ValueError`."""
+"""How a text of each form of an option is read, what it must be, and how help writes it. A text that is not raises
+`ValueError`. A form that is not here is a text."""
 
 
 def typed_request(

@@ -233,15 +233,18 @@ def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
     """All cells of a score below T, and the weight of the rest.
 
     They are found from the widest down. A cell lies in one of twice its width, so where none is left there are no more.
+    Where 2^(j - 1) is beyond all rows, cells around 0 leave out the same rows at each j: so one such j is enough.
     """
     least, most = EXPONENTS
+    furthest = max(map(abs, (*tails.lows[:1].tolist(), *tails.highs[-1:].tolist())), default=0.0)
+    widest = min(most, max(least, math.frexp(min(furthest, 2.0**most))[1]) + 1)
     scores: dict[Cell, int] = {}
 
     @cache
     def out(i: int, j: int) -> int:
         return (n * tails.unit - tails.size + tails.outside(_edge(i, j), _edge(i + 2, j))) // tails.unit
 
-    for j in range(most, least - 1, -1):
+    for j in range(widest, least - 1, -1):
         around = {i for x in tails.ranks for i in _around(x, j)}
         near = {i: missed for i in around if (missed := out(i, j)) < 2 * left_out}
         if not near:
@@ -252,6 +255,8 @@ def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
             score = max(0, missed - left_out, left_out + 1 - min(halves))
             if score < left_out and abs(i + 1) << j - least <= 1 << FURTHEST - least:
                 scores[i, j] = score
+    wider = {(i, k): score for k in range(most, widest, -1) for (i, j), score in scores.items() if j == widest}
+    scores = wider | scores
     weights = [cell_weight(*cell) for cell in scores]
     rest = 1 - sum(weights, Fraction(0))
     return WeightedCandidates(list(scores), weights, np.array(list(scores.values()), np.int64), rest, left_out)

@@ -422,4 +422,4 @@ class WeightedCandidates(Generic[Key]):
 
 def _logs(weights: Sequence[Fraction]) -> NDArray[np.float64]:
     """Logarithms of weights, which may be less than the least float."""
-    return np.array([logarithm(p) for p in weights], np.float64)
+    return np.array([math.log(p.numerator) - math.log(p.denominator) for p in weights], np.float64)

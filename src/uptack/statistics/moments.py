@@ -213,8 +213,8 @@ def cell_weight(i: int, j: int) -> Fraction:
     """p(i, j), the public weight of a cell: over all of them it adds up to 1."""
     k = abs(i + 1)
     block = (k + 1).bit_length() - 1
-    place = Fraction(1, (block + 1) * (block + 2) << block + (k > 0))
-    return place / ((abs(j) + 1) * (abs(j) + 2) << (j != 0))
+    place = (block + 1) * (block + 2) << block + (k > 0)
+    return Fraction(1, place * (abs(j) + 1) * (abs(j) + 2) << (j != 0))
 
 
 def _edge(i: int, j: int) -> float:

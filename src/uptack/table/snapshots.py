@@ -73,6 +73,16 @@ def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
         return found
 
 
+def kept_last(con: Any, key: Hashable, make: Callable[[], T]) -> T:
+    """The same for what may be as long as a table: it is kept until another such thing is asked for."""
+    last: dict[Hashable, T] = once(con, "last", dict)
+    with state(con).lock:
+        if key not in last:
+            last.clear()
+            last[key] = make()
+        return last[key]
+
+
 def without_engine_errors(read: Callable[[], T], instead: UptackError | None = None) -> T:
     """What `read()` returns. An error of an engine may quote a row, so another one takes its place.
 

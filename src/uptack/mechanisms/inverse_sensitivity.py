@@ -34,7 +34,6 @@ with half of the rows that a rule by public numbers must ask for. A ⊥ that was
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -181,11 +180,10 @@ class Boxes:
 
     def shells(self) -> list[int]:
         """How many points have score 0, 1, ..., K + 1."""
-        volumes = [1] * (self.lows.shape[1] + 1)
-        for low, high, whole in zip(self.lows.tolist(), self.highs.tolist(), self.whole, strict=True):
-            sides = [b - a + 1 for a, b in zip([*low, whole[0]], [*high, whole[1]], strict=True)]
-            volumes = [v * side for v, side in zip(volumes, sides, strict=True)]
-        return [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
+        sides = np.column_stack([self.highs - self.lows, [b - a for a, b in self.whole]]) + 1
+        volumes = sides.astype(object).prod(axis=0)  # beyond int64, of several coordinates
+        counts: list[int] = np.diff(volumes, prepend=0).tolist()
+        return counts
 
     def weights(self, rho: Number, refusal: Refusal | None = None) -> Iterator[Number]:
         """The total weight of each score, how many points times ρ^score, and then that of ⊥ if it is a candidate.

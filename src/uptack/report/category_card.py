@@ -17,6 +17,8 @@ from uptack.noise import IntegerLaplace
 from uptack.progress import track
 from uptack.report.column import (
     CONFIDENCE,
+    PRESENT,
+    PRESENT_DRAW,
     Card,
     CardView,
     ColumnDraw,
@@ -58,11 +60,6 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     column = ColumnProfile(part, (counts,), releases=tuple(draws.values()), present=draws.get("n"))
     share = true_share(counts, column)
     return column if share is None else replace(column, figures=(counts, share))
-
-
-def completeness_request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """The share of rows that have a value, or of people who have one."""
-    return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
 
 
 HOW_SHARED = ("of", "with mostly", "with at least one")
@@ -156,8 +153,6 @@ def share_line(figure: Figure) -> FigureLine:
 
 
 COUNTS = ColumnFigure("counts", 1, "counts", lambda rows: 0.0)
-PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
-PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), completeness_request)
 
 _card = partial(Card, numeric=False, run=run, overview=lambda column: {}, details=details, view=view)
 

@@ -83,8 +83,8 @@ def kept_last(con: Any, key: Hashable, make: Callable[[], T]) -> T:
         return last[key]
 
 
-def without_engine_errors(read: Callable[[], T], instead: UptackError | None = None) -> T:
-    """What `read()` returns. An error of an engine may quote a row, so another one takes its place.
+def without_engine_errors(read: Callable[[], T], instead: UptackError | str = UNREADABLE) -> T:
+    """What `read()` returns. An error of an engine may quote a row, so another one, or its text, takes its place.
 
     Errors are raised outside of the block that catches them. Inside, Python would keep the first error as the context
     of the next, and show both.
@@ -96,7 +96,7 @@ def without_engine_errors(read: Callable[[], T], instead: UptackError | None = N
         except UptackError as known:
             error = known
         except BaseException:  # an interrupt is recognised by its signal, and passes
-            error = instead or UptackError(UNREADABLE)
+            error = UptackError(instead) if isinstance(instead, str) else instead
         error.__context__ = error.__cause__ = None
         try:
             raise error

@@ -11,7 +11,6 @@ from functools import partial
 from typing import NamedTuple
 
 from uptack.discrete.categories import ONCE, SkewedLaplace
-from uptack.display.tabular import markdown_table
 from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.progress import track
@@ -32,7 +31,7 @@ from uptack.report.column import (
     percent_interval,
     size_text,
 )
-from uptack.report.text import TextStyle, sentence
+from uptack.report.text import TextStyle
 from uptack.session import Request
 from uptack.statistics.proportions import ProportionInterval
 from uptack.table.csv.time_cells import MONTHS
@@ -130,9 +129,7 @@ def counts_table(
         [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else "", bar.percent]
         for name, bar in zip(names, categories, strict=True)
     ]
-    listed, more = style.cut(rows)
-    below = [line for line in (more, style.prose(sentence(note)) if note else "") if line]
-    return [*markdown_table([head, unit, "±", "%"], listed), *([""] if below else []), *below]
+    return style.table([head, unit, "±", "%"], rows, note)
 
 
 def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:

@@ -56,6 +56,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -219,14 +220,11 @@ def cell_weight(i: int, j: int) -> Fraction:
 
 def _edge(i: int, j: int) -> float:
     """The least float that is not below i·2^j: x < i·2^j for floats x just where x is below it."""
-    if abs(i) < 1 << 53:
-        return math.ldexp(i, j)
-    exact = Fraction(i) * Fraction(2) ** j
+    beyond = max(i.bit_length() - 53, 0)
     try:
-        near = float(exact)
+        return math.ldexp(-(-i >> beyond), j + beyond)
     except OverflowError:
-        return math.inf if i > 0 else -float(np.finfo(np.float64).max)
-    return near if near >= exact else math.nextafter(near, math.inf)
+        return math.inf if i > 0 else -sys.float_info.max
 
 
 def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:

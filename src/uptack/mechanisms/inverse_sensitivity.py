@@ -375,12 +375,12 @@ class WeightedCandidates(Generic[Key]):
     So only candidates of a lower score need be listed. The rest weighs ρ^K·(1 - Σp of those), whatever it consists of.
     The draw is exact (`uptack.noise.coins`).
 
-    `rest` is Σp of the candidates that are not listed, each of score `most`, K; 0 where all are listed. `logs` are the
-    logarithms of the weights, if they are known already.
+    A weight that is a float is that rational. `rest` is Σp of the candidates that are not listed, each of score `most`,
+    K; 0 where all are listed. `logs` are the logarithms of the weights, if they are known already.
     """
 
     keys: Sequence[Key]
-    weights: Sequence[Fraction]
+    weights: Sequence[Fraction | float]
     scores: NDArray[np.int64]
     rest: Fraction = Fraction(0)
     most: int = 0
@@ -397,7 +397,7 @@ class WeightedCandidates(Generic[Key]):
 
         def exactly() -> Iterator[arb]:
             for p, s in zip(self.weights, self.scores.tolist(), strict=True):
-                yield ball(p) * ball(rho) ** s
+                yield ball(Fraction(p)) * ball(rho) ** s
             if self.rest:
                 yield ball(self.rest) * ball(rho) ** self.most
 
@@ -418,6 +418,7 @@ class WeightedCandidates(Generic[Key]):
         return max((abs(one.get(key, outside)[1] - two.get(key, outside)[1]) for key in {**one, **two}), default=0)
 
 
-def _logs(weights: Sequence[Fraction]) -> NDArray[np.float64]:
+def _logs(weights: Sequence[Fraction | float]) -> NDArray[np.float64]:
     """Logarithms of weights, which may be less than the least float."""
-    return np.array([math.log(p.numerator) - math.log(p.denominator) for p in weights], np.float64)
+    ratios = (p.as_integer_ratio() for p in weights)
+    return np.array([math.log(above) - math.log(below) for above, below in ratios], np.float64)

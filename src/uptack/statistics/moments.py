@@ -271,12 +271,12 @@ def _around(x: float, j: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4)
-def _side_weights(power: int) -> tuple[Floats, tuple[tuple[int, int], ...], tuple[Fraction, ...], Floats]:
+def _side_weights(power: int) -> tuple[Floats, tuple[tuple[int, int], ...], list[float], Floats]:
     """Distances as multiples of w, the pairs of them, and the weights of pairs with their logarithms."""
     far = 2.0 ** (np.arange(DOWN, UP + 1) / 2)
     weights = (far[:, None] + far[None, :]).ravel() ** -float(power)
     keys = tuple(itertools.product(range(far.size), range(far.size)))
-    return far, keys, tuple(map(Fraction, weights.tolist())), np.log(weights)
+    return far, keys, weights.tolist(), np.log(weights)
 
 
 def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) -> WeightedCandidates[tuple[int, int]]:

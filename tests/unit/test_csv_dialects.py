@@ -1,14 +1,16 @@
 """CSV files as other programs write them: headers that do not fit, comments, formats of dates, units, words."""
 
 import datetime
+from collections import Counter
 
+import pyarrow as pa
 import pytest
 
 import uptack as ut
 from tests.answers import categories
 from uptack.cli import main
 from uptack.errors import InvalidArgument
-from uptack.table.csv import cells
+from uptack.table.csv import cells, rules
 from uptack.table.csv.inspector import inspect_file
 from uptack.table.engine.files import FileOptions, guess_types
 from uptack.table.opening import open_table
@@ -344,3 +346,20 @@ def test_truth_values_that_pandas_wrote_as_floats(tmp_path):
 def test_postcodes_are_texts(tmp_path, name, kind):
     path = written(tmp_path, f"{name},n", "9{j}1{j}5,{j}")
     assert inspect_file(str(path), FileOptions()).columns[0].kind == kind
+
+
+def test_every_inferred_kind_is_tried_for_cells_of_it():
+    """The letters and signs of a cell rule kinds out before they are tried: never one that it fits."""
+    numbers = ("7", "-7", "+1e5", "1.5E-3", "1.234,5", "1 234,5", "1,234.5", "inf", "-Infinity", "nan")
+    cells_of = [f"{before}{one}{after}" for one in numbers for before in ("", "$", "€ ") for after in ("", "%", " £")]
+    days = ("2024-02-29", "2024/2/29", "29.2.2024", "29/02/2024", "2/29/2024", "29-2-2024", "02-29-2024", "29-Feb-2024")
+    clocks = ("", " 9:05", " 09:05:07", "T09:05", "T09:05:07.5", "T09:05Z", "T09:05:07+01:00")
+    cells_of += [f" {day}{clock}" for day in days for clock in clocks]
+    seen = Counter()
+    narrow = [kind for kind in rules.NARROW if kind != "boolean"]
+    for text in cells_of:
+        column = pa.array([text, "n/a", None])
+        fitting = {kind for kind in narrow if cells.cast(column, kind, rules.PLAIN)[0].is_valid}
+        assert fitting <= {*rules.possible_kinds(column, narrow)} or text == "nan", text  # which is a missing value
+        seen.update(fitting)
+    assert seen.keys() == {*narrow}

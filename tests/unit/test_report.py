@@ -19,6 +19,7 @@ from uptack.report.pictures import density_picture, ticks
 from uptack.report.sections.correlations import heat_map
 from uptack.report.sections.regression import effects
 from uptack.session import Request
+from uptack.table.engine import connection
 
 RNG = np.random.default_rng(3)
 N = 20_000
@@ -304,6 +305,17 @@ def test_a_page_with_numbers_far_apart():
     assert [page.count(f'aria-label="{what} of') for what in ("Shares", "Density")] == [2, 1]
     assert "is 500 wide" in price.note
     assert price.note[1:] in page
+
+
+def test_a_column_of_texts_is_counted_once(tmp_path, monkeypatch):
+    """Its counts, and how many rows have a value, come from one query."""
+    path, asked = tmp_path / "rows.csv", list[str]()
+    path.write_text("ward,flag\n" + "north,true\nsouth,false\n,true\n" * 500)
+    query = connection.result_rows
+    monkeypatch.setattr(connection, "result_rows", lambda table: (asked.append(str(table)), query(table))[1])
+    made = ut.report(path, epsilon=9, types="guess", progress=False)
+    assert [made[name].numbers[0].value for name in ("ward", "flag")] == pytest.approx([1000, 1500], abs=30)
+    assert sum("GROUP BY" in one for one in asked) == 2
 
 
 def test_a_release_that_does_more_than_was_paid_for_is_withheld():

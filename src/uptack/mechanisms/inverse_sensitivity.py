@@ -34,7 +34,6 @@ with half of the rows that a rule by public numbers must ask for. A ⊥ that was
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -182,11 +181,10 @@ class Boxes:
 
     def shells(self) -> list[int]:
         """How many points have score 0, 1, ..., K + 1."""
-        volumes = [1] * (self.lows.shape[1] + 1)
-        for low, high, whole in zip(self.lows.tolist(), self.highs.tolist(), self.whole, strict=True):
-            sides = [b - a + 1 for a, b in zip([*low, whole[0]], [*high, whole[1]], strict=True)]
-            volumes = [v * side for v, side in zip(volumes, sides, strict=True)]
-        return [volumes[0]] + [b - a for a, b in itertools.pairwise(volumes)]
+        sides = np.column_stack([self.highs - self.lows, [b - a for a, b in self.whole]]) + 1
+        volumes = sides.astype(object).prod(axis=0)  # beyond int64, of several coordinates
+        counts: list[int] = np.diff(volumes, prepend=0).tolist()
+        return counts
 
     def weights(self, rho: Number, refusal: Refusal | None = None) -> Iterator[Number]:
         """The total weight of each score, how many points times ρ^score, and then that of ⊥ if it is a candidate.
@@ -379,12 +377,12 @@ class WeightedCandidates(Generic[Key]):
     So only candidates of a lower score need be listed. The rest weighs ρ^K·(1 - Σp of those), whatever it consists of.
     The draw is exact (`uptack.noise.coins`).
 
-    `rest` is Σp of the candidates that are not listed, each of score `most`, K; 0 where all are listed. `logs` are the
-    logarithms of the weights, if they are known already.
+    A weight that is a float is that rational. `rest` is Σp of the candidates that are not listed, each of score `most`,
+    K; 0 where all are listed. `logs` are the logarithms of the weights, if they are known already.
     """
 
     keys: Sequence[Key]
-    weights: Sequence[Fraction]
+    weights: Sequence[Fraction | float]
     scores: NDArray[np.int64]
     rest: Fraction = Fraction(0)
     most: int = 0
@@ -401,7 +399,7 @@ class WeightedCandidates(Generic[Key]):
 
         def exactly() -> Iterator[arb]:
             for p, s in zip(self.weights, self.scores.tolist(), strict=True):
-                yield ball(p) * ball(rho) ** s
+                yield ball(Fraction(p)) * ball(rho) ** s
             if self.rest:
                 yield ball(self.rest) * ball(rho) ** self.most
 
@@ -422,6 +420,7 @@ class WeightedCandidates(Generic[Key]):
         return max((abs(one.get(key, outside)[1] - two.get(key, outside)[1]) for key in {**one, **two}), default=0)
 
 
-def _logs(weights: Sequence[Fraction]) -> NDArray[np.float64]:
+def _logs(weights: Sequence[Fraction | float]) -> NDArray[np.float64]:
     """Logarithms of weights, which may be less than the least float."""
-    return np.array([logarithm(p) for p in weights], np.float64)
+    ratios = (p.as_integer_ratio() for p in weights)
+    return np.array([math.log(above) - math.log(below) for above, below in ratios], np.float64)

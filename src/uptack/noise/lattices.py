@@ -85,7 +85,8 @@ class MachineNumbers:
             raise InvalidArgument("x", "free of NaN", "NaN", "Replace missing values first.")
         a = np.abs(x)
         ordinal = self._magnitude(a)
-        away = (np.sign(x) == towards) & (self.values(ordinal) < a) & (ordinal < self.top)
+        away = np.sign(x) == towards
+        away[away] = (self.values(ordinal[away]) < a[away]) & (ordinal[away] < self.top)
         rounded: Ordinals = np.where(x < 0, -(ordinal + away), ordinal + away)
         return rounded
 

@@ -6,7 +6,7 @@ The last one is the interquantile range, of rows, and of people, whose rows may 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -58,11 +58,20 @@ class Difference(Reach):
 
     def interval(self, k: int) -> tuple[float, float]:
         """The ends for one k; of T itself not finite with an empty group."""
-        m = self._g * k
-        i, rest = (slice(m, m + 1),) * 2 if self._together else (slice(0, m + 1), slice(m, None, -1))
+        (low,), (high,) = self._ends([k])
+        return float(low), float(high)
+
+    def intervals(self, steps: int) -> tuple[Floats, Floats]:
+        return self._ends(range(steps + 1))
+
+    def _ends(self, steps: Sequence[int]) -> tuple[Floats, Floats]:
+        low, high = np.empty(len(steps)), np.empty(len(steps))
         with np.errstate(invalid="ignore", over="ignore"):
-            low, high = self._a_low[i] - self._b_high[rest], self._a_high[i] - self._b_low[rest]
-        return float(np.where(np.isnan(low), -np.inf, low).min()), float(np.where(np.isnan(high), np.inf, high).max())
+            for place, m in enumerate(self._g * k for k in steps):
+                i, rest = (slice(m, m + 1),) * 2 if self._together else (slice(0, m + 1), slice(m, None, -1))
+                low[place] = (self._a_low[i] - self._b_high[rest]).min()  # NaN if one of them is
+                high[place] = (self._a_high[i] - self._b_low[rest]).max()
+        return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
 class PairwiseShift(Reach):
@@ -127,9 +136,9 @@ class InterquantileRange(Difference):
     def __init__(self, x: Data, ranks: tuple[int, int], steps: int, rows_per_person: int = 1) -> None:
         super().__init__(x, x, ranks[::-1], steps, rows_per_person)
 
-    def interval(self, k: int) -> tuple[float, float]:
-        low, high = super().interval(k)
-        return max(low, 0.0), high
+    def _ends(self, steps: Sequence[int]) -> tuple[Floats, Floats]:
+        low, high = super()._ends(steps)
+        return np.maximum(low, 0.0), high
 
 
 class _Inverse(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -147,15 +146,8 @@ def divide(
     losses, price = DrawLosses(session), Privacy(0, 0, session.adjacency)
     chosen = _with_refusals(session, select(parts, left.epsilon, left.delta, losses, rows))
     if any(part.accepted for part in chosen):
-        kinds = Counter(part.alike for part in chosen)
-        first = {part.alike: part for part in reversed(chosen)}
-
-        def build(scale: Fraction) -> list[Loss]:
-            scaled = [(replace(first[kind], unit=scale), many) for kind, many in kinds.items()]
-            return [tree for part, many in scaled for d in part.accepted for tree in [losses.of(part, d)] * many]
-
-        unit = fair_scale(build, left)  # the largest at which all draws together are within the budget
-        chosen = [replace(part, unit=unit) for part in chosen]
+        unit = fair_scale(lambda scale: losses.of_parts(_with_unit(chosen, scale)), left)
+        chosen = _with_unit(chosen, unit)  # the largest at which all draws together are within the budget
         price = tight(losses.of_parts(chosen), slack, session.adjacency)
     return Division(tuple(chosen), Privacy(whole, slack, session.adjacency), price, losses, sections, rows, by_name)
 
@@ -258,6 +250,10 @@ def select(parts: Sequence[Part], epsilon: float, delta: float, losses: DrawLoss
     whole = [part if PAIR.issubset(part.figures) else _without(part, PAIR) for part in taken]
     reached = reached if whole == taken else unit(whole)
     return [replace(part, unit=Fraction(reached)) for part in whole]
+
+
+def _with_unit(parts: Sequence[Part], unit: Fraction) -> list[Part]:
+    return [replace(part, unit=unit) for part in parts]
 
 
 def _without(part: Part, figures: frozenset[str]) -> Part:

@@ -11,12 +11,13 @@ from functools import partial
 from typing import NamedTuple
 
 from uptack.discrete.categories import ONCE, SkewedLaplace
-from uptack.display.tabular import markdown_table
 from uptack.labels import label
 from uptack.noise import IntegerLaplace
 from uptack.progress import track
 from uptack.report.column import (
     CONFIDENCE,
+    PRESENT,
+    PRESENT_DRAW,
     Card,
     CardView,
     ColumnDraw,
@@ -30,7 +31,7 @@ from uptack.report.column import (
     percent_interval,
     size_text,
 )
-from uptack.report.text import TextStyle, sentence
+from uptack.report.text import TextStyle
 from uptack.session import Request
 from uptack.statistics.proportions import ProportionInterval
 from uptack.table.csv.time_cells import MONTHS
@@ -58,11 +59,6 @@ def run(part: Part, make: Callable[[ColumnDraw, Quantiles], Figure]) -> ColumnPr
     column = ColumnProfile(part, (counts,), releases=tuple(draws.values()), present=draws.get("n"))
     share = true_share(counts, column)
     return column if share is None else replace(column, figures=(counts, share))
-
-
-def completeness_request(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
-    """The share of rows that have a value, or of people who have one."""
-    return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
 
 
 HOW_SHARED = ("of", "with mostly", "with at least one")
@@ -133,9 +129,7 @@ def counts_table(
         [name, f"{max(bar.rows, 0):,}", f"{bar.error:,}" if bar.error else "", bar.percent]
         for name, bar in zip(names, categories, strict=True)
     ]
-    listed, more = style.cut(rows)
-    below = [line for line in (more, style.prose(sentence(note)) if note else "") if line]
-    return [*markdown_table([head, unit, "±", "%"], listed), *([""] if below else []), *below]
+    return style.table([head, unit, "±", "%"], rows, note)
 
 
 def view(anchor: str, column: ColumnProfile, unit: str) -> CardView:
@@ -156,8 +150,6 @@ def share_line(figure: Figure) -> FigureLine:
 
 
 COUNTS = ColumnFigure("counts", 1, "counts", lambda rows: 0.0)
-PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
-PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), completeness_request)
 
 _card = partial(Card, numeric=False, run=run, overview=lambda column: {}, details=details, view=view)
 

@@ -204,6 +204,15 @@ class Part:
         return {figure.name: figure.least_epsilon(rows) / weights[figure.draw] for figure in figures}
 
 
+def _completeness(part: Part, epsilon: Fraction, released: Quantiles) -> Request:
+    """The share of rows that have a value, or of people who have one."""
+    return Request("completeness", part.name, epsilon=epsilon, **({"per_person": "any"} if part.people else {}))
+
+
+PRESENT = ColumnFigure("n", 2, "n", lambda rows: 40 / max(rows, 1))  # within 10% of the rows, at 95%
+PRESENT_DRAW = ColumnDraw("n", Fraction(1, 8), _completeness)
+
+
 @dataclass(frozen=True)
 class ColumnProfile:
     """What is published about one column.

@@ -29,8 +29,6 @@ from uptack.report import pictures
 from uptack.report.category_card import (
     CLEAR,
     HOW_SHARED,
-    PRESENT,
-    PRESENT_DRAW,
     counted_once,
     counts_table,
     ordered_bars,
@@ -41,6 +39,8 @@ from uptack.report.category_card import (
     true_share,
 )
 from uptack.report.column import (
+    PRESENT,
+    PRESENT_DRAW,
     Card,
     CardView,
     ColumnDraw,

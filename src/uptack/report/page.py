@@ -5,6 +5,7 @@ The template of the page: `template.html`, with the parts that sections declare.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -16,20 +17,18 @@ from uptack.labels import label, lines
 from uptack.privacy.guarantee import promise, short
 from uptack.report.column import FIGURE_NAMES
 from uptack.report.pictures import powers
-from uptack.report.section import SectionAnswer, registered_sections
+from uptack.report.section import Section, SectionAnswer, registered_sections
 from uptack.report.text import bill_lines, charges, masthead, sentence, summary, unanswered_columns
 
 if TYPE_CHECKING:
     from uptack.report.profile import Profile
 
 
-def template_text() -> str:
-    """The template, with the styles and the parts of all sections."""
+def template_text(sections: Sequence[Section]) -> str:
+    """The template, with the styles and the parts of these sections."""
     text = resources.files("uptack.report").joinpath("template.html").read_text("utf-8")
-    parts = [
-        f'{{% if shown.name == "{section.name}" %}}\n{section.html}{{% endif %}}\n' for section in registered_sections()
-    ]
-    styles = [section.style for section in registered_sections()]
+    parts = [f'{{% if shown.name == "{one.name}" %}}\n{one.html}{{% endif %}}\n' for one in sections]
+    styles = [one.style for one in sections]
     return text.replace("{# styles of sections #}\n", "".join(styles)).replace("{# sections #}\n", "".join(parts))
 
 
@@ -78,8 +77,8 @@ def to_html(profile: Profile) -> str:
     common = notes[0] if len(notes) > 1 and len(set(notes)) == 1 else ""
     cards = [one._replace(note=one.note.removeprefix(common).strip()) for one in cards]
     pictures = [one.picture for one in cards if one.picture is not None]
-    answers = [profile.sections.get(section.name) for section in registered_sections()]
-    return template(template_text()).render(
+    answers = [profile.sections[one.name] for one in registered_sections() if one.name in profile.sections]
+    return template(template_text([answer.section for answer in answers])).render(
         profile=profile,
         cards=[one for one in cards if one.column.answered],
         common=common,
@@ -87,7 +86,7 @@ def to_html(profile: Profile) -> str:
         ones=any(line.label == "share of 1" for one in cards for line in one.figures),
         shapes={name for name in ("curve", "box", "column") if any(f'class="{name}"' in p for p in pictures)},
         silent=unanswered_columns(profile).items(),
-        sections=[None if answer is None else section_view(answer, profile) for answer in answers],
+        sections=[section_view(answer, profile) for answer in answers],
         summary=summary(profile),
         promise=promise(profile.spent),
         masthead=masthead(profile),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -140,8 +140,8 @@ def _inside(middle: float, text: str) -> float:
     return min(max(middle, half), WIDTH - half)
 
 
-def _points(x: PictureScale, y: PictureScale, xs: Sequence[float], ys: Sequence[float]) -> str:
-    return " ".join(f"{x(a)},{y(b):.2f}" for a, b in zip(xs, ys, strict=True))
+def _points(places: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y:.2f}" for x, y in places)
 
 
 def _shortened(text: str, letters: int) -> str:
@@ -179,18 +179,21 @@ def density_picture(
     """
     base = HEIGHT - BOTTOM
     x, y = PictureScale(points[0], points[-1]), PictureScale(0, _largest(values, band), base, TOP + 10)
+    across = [x(point) for point in points]
+    curve = list(zip(across, map(y, values), strict=True))
 
-    def area(name: str, xs: Sequence[float], ys: Sequence[float]) -> str:
-        return f'<polygon class="{name}" points="{x(xs[0])},{base} {_points(x, y, xs, ys)} {x(xs[-1])},{base}"/>'
+    def area(name: str, inside: Sequence[tuple[float, float]]) -> str:
+        (first, _), (last, _) = inside[0], inside[-1]
+        return f'<polygon class="{name}" points="{first},{base} {_points(inside)} {last},{base}"/>'
 
-    parts = [area("area", points, values)]
+    parts = [area("area", curve)]
     low, high = (math.inf, math.inf) if quartiles is None else quartiles
-    middle = [pair for pair in zip(points, values, strict=True) if low <= pair[0] <= high]
-    parts += [area("middle", *zip(*middle, strict=True))] if middle else []
+    middle = [place for place, point in zip(curve, points, strict=True) if low <= point <= high]
+    parts += [area("middle", middle)] if middle else []
     if band is not None:
-        there, back = _points(x, y, points, band[0]), _points(x, y, points[::-1], band[1][::-1])
-        parts.append(f'<polygon class="band" points="{there} {back}"/>')
-    parts.append(f'<polyline class="curve" points="{_points(x, y, points, values)}"/>')
+        there, back = (zip(across, map(y, end), strict=True) for end in band)
+        parts.append(f'<polygon class="band" points="{_points(there)} {_points(reversed(list(back)))}"/>')
+    parts.append(f'<polyline class="curve" points="{_points(curve)}"/>')
     if median is not None and x.low <= median <= x.high:
         parts.append(_line("median", x(median), x(median), TOP, base))
     if interval is not None:
@@ -306,7 +309,7 @@ def line_picture(
         parts.append(_label(WIDTH - RIGHT, y(place) - 4, text, "end"))
     parts += [_line("median", x(mark), x(mark), TOP + 8, base)] if mark is not None else []
     if pairs:
-        parts.append(f'<polyline class="curve" points="{_points(x, y, *zip(*pairs, strict=True))}"/>')
+        parts.append(f'<polyline class="curve" points="{_points((x(a), y(b)) for a, b in pairs)}"/>')
         parts += [f'<circle class="column" cx="{x(a)}" cy="{y(b)}" r="3"/>' for a, b in pairs if dots]
     empty = [a for a, b in zip(points, values, strict=True) if b is None]
     parts += [_label(x(a), base - 6, "⊥", "middle", " none") for a in empty]

@@ -32,11 +32,14 @@ class TextStyle(NamedTuple):
         """A sentence that may have names in it."""
         return escape_markdown(text) if self.name is markdown else text
 
-    def cut(self, rows: Sequence[Sequence[str]]) -> tuple[Sequence[Sequence[str]], str]:
-        """The first lines of a table, and how many more there are, if more than three."""
-        if self.most is None or len(rows) <= self.most + 3:
-            return rows, ""
-        return rows[: self.most], f"and {len(rows) - self.most:,} more"
+    def table(
+        self, head: Sequence[str], rows: Sequence[Sequence[str]], note: str, left: int = 1, long: bool = True
+    ) -> list[str]:
+        """A table and the note on it. Of a `long` one the first lines, if there are more than three others."""
+        cut = self.most if long and self.most is not None and len(rows) > self.most + 3 else len(rows)
+        below = [f"and {len(rows) - cut:,} more"] if cut < len(rows) else []
+        below += [self.prose(sentence(note))] if note else []
+        return [*markdown_table(head, rows[:cut], left), *([""] if below else []), *below]
 
 
 def to_markdown(profile: Profile) -> str:
@@ -101,9 +104,7 @@ def _section(answer: SectionAnswer, style: TextStyle) -> list[str]:
     if not answer.replied:
         return [f"⊥ ({style.prose(answer.note)})"]
     table = answer.section.table(answer, style.name)
-    rows, more = style.cut(table.rows) if answer.section.long else (table.rows, "")
-    below = [line for line in (more, style.prose(sentence(answer.note)) if answer.note else "") if line]
-    return [*markdown_table(table.head, rows, table.left), *([""] if below else []), *below]
+    return style.table(table.head, table.rows, answer.note, table.left, answer.section.long)
 
 
 def _bill(profile: Profile, style: TextStyle) -> list[str]:

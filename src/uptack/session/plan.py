@@ -145,13 +145,10 @@ class PaidPlan:
         self._using = threading.Lock()
 
     def run(self, request: Request, tree: Loss) -> Made:
-        """Make one release, which uses up one of the plan's losses. ⊥ by public numbers uses up none."""
+        """Make one release, which uses up one of the plan's losses."""
         full = self._session.complete(request)
+        self._use(tree, full)
         with self._session.snapshot():
-            refusal = full.rehearse(self._session.source)
-            if refusal is not None:
-                return refusal
-            self._use(tree, full)
             reply = self._session.make_paid(full)
         relation = self._session.adjacency
         if reply.loss is None:

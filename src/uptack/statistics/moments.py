@@ -56,6 +56,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -211,35 +212,35 @@ def cell_weight(i: int, j: int) -> Fraction:
     """p(i, j), the public weight of a cell: over all of them it adds up to 1."""
     k = abs(i + 1)
     block = (k + 1).bit_length() - 1
-    place = Fraction(1, (block + 1) * (block + 2) << block + (k > 0))
-    return place / ((abs(j) + 1) * (abs(j) + 2) << (j != 0))
+    place = (block + 1) * (block + 2) << block + (k > 0)
+    return Fraction(1, place * (abs(j) + 1) * (abs(j) + 2) << (j != 0))
 
 
 def _edge(i: int, j: int) -> float:
     """The least float that is not below i·2^j: x < i·2^j for floats x just where x is below it."""
-    if abs(i) < 1 << 53:
-        return math.ldexp(i, j)
-    exact = Fraction(i) * Fraction(2) ** j
+    beyond = max(i.bit_length() - 53, 0)
     try:
-        near = float(exact)
+        return math.ldexp(-(-i >> beyond), j + beyond)
     except OverflowError:
-        return math.inf if i > 0 else -float(np.finfo(np.float64).max)
-    return near if near >= exact else math.nextafter(near, math.inf)
+        return math.inf if i > 0 else -sys.float_info.max
 
 
 def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
     """All cells of a score below T, and the weight of the rest.
 
     They are found from the widest down. A cell lies in one of twice its width, so where none is left there are no more.
+    Where 2^(j - 1) is beyond all rows, cells around 0 leave out the same rows at each j: so one such j is enough.
     """
     least, most = EXPONENTS
+    furthest = max(map(abs, (*tails.lows[:1].tolist(), *tails.highs[-1:].tolist())), default=0.0)
+    widest = min(most, max(least, math.frexp(min(furthest, 2.0**most))[1]) + 1)
     scores: dict[Cell, int] = {}
 
     @cache
     def out(i: int, j: int) -> int:
         return (n * tails.unit - tails.size + tails.outside(_edge(i, j), _edge(i + 2, j))) // tails.unit
 
-    for j in range(most, least - 1, -1):
+    for j in range(widest, least - 1, -1):
         around = {i for x in tails.ranks for i in _around(x, j)}
         near = {i: missed for i in around if (missed := out(i, j)) < 2 * left_out}
         if not near:
@@ -250,6 +251,8 @@ def cells(tails: Tails, n: int, left_out: int) -> WeightedCandidates[Cell]:
             score = max(0, missed - left_out, left_out + 1 - min(halves))
             if score < left_out and abs(i + 1) << j - least <= 1 << FURTHEST - least:
                 scores[i, j] = score
+    wider = {(i, k): score for k in range(most, widest, -1) for (i, j), score in scores.items() if j == widest}
+    scores = wider | scores
     weights = [cell_weight(*cell) for cell in scores]
     rest = 1 - sum(weights, Fraction(0))
     return WeightedCandidates(list(scores), weights, np.array(list(scores.values()), np.int64), rest, left_out)
@@ -266,12 +269,12 @@ def _around(x: float, j: int) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=4)
-def _side_weights(power: int) -> tuple[Floats, tuple[tuple[int, int], ...], tuple[Fraction, ...], Floats]:
+def _side_weights(power: int) -> tuple[Floats, tuple[tuple[int, int], ...], list[float], Floats]:
     """Distances as multiples of w, the pairs of them, and the weights of pairs with their logarithms."""
     far = 2.0 ** (np.arange(DOWN, UP + 1) / 2)
     weights = (far[:, None] + far[None, :]).ravel() ** -float(power)
     keys = tuple(itertools.product(range(far.size), range(far.size)))
-    return far, keys, tuple(map(Fraction, weights.tolist())), np.log(weights)
+    return far, keys, weights.tolist(), np.log(weights)
 
 
 def sides(tails: Tails, middle: float, width: float, left_out: int, power: int) -> WeightedCandidates[tuple[int, int]]:

@@ -31,7 +31,7 @@ from uptack.table.protocol import Column, Weights
 from uptack.table.reads import SHARES
 from uptack.table.unit import Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import HELD, Field
-from uptack.table.values.kinds import NUMERIC
+from uptack.table.values.kinds import NUMBERS
 from uptack.table.values.times import TIMED
 
 MOST = 5_000
@@ -270,7 +270,7 @@ def completeness(x: Any, *, epsilon: Rational, **options: Unpack[GroupOptions]) 
         raise InvalidArgument("per_person", "'mean' or 'any' for completeness", repr(own.how))
     base = data.table.column(data.name)
     unit = data.table.unit if own is None else PrivacyUnit(data.table.unit.ids, "any", 1)
-    there = base.floats() if base.kind in NUMERIC and base.kind != "any" else base
+    there = base.floats() if base.kind in NUMBERS else base
     question.begin()
     (present,) = base.table.with_unit(unit).cells(there, _missing_codes, 1)
     public = question.adjacency.size_is_public
@@ -282,7 +282,7 @@ def _missing_codes(values: Field) -> Integers:
     """0 for rows that have a value, and -1 for those that have none."""
     if values.kind in TIMED:
         missing: Any = values.ticks()[1]
-    elif values.kind not in NUMERIC or values.kind == "any":
+    elif values.kind not in NUMBERS:
         levels, codes = values.codes()
         missing = np.array([one is None for one in levels], bool)[codes]
     else:

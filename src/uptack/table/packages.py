@@ -15,7 +15,11 @@ class LazyPackage:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__") or attribute == "_name":  # which pickle looks for
             raise AttributeError(attribute)
-        return getattr(import_module(self._name), attribute)
+        found = vars(self)[attribute] = getattr(import_module(self._name), attribute)
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazyPackage, (self._name,)
 
 
 ibis: Any = LazyPackage("ibis")

@@ -72,6 +72,16 @@ def once(con: Any, key: Hashable, make: Callable[[], T]) -> T:
         return found
 
 
+def kept_last(con: Any, key: Hashable, make: Callable[[], T]) -> T:
+    """The same for what may be as long as a table: it is kept until another such thing is asked for."""
+    last: dict[Hashable, T] = once(con, "last", dict)
+    with state(con).lock:
+        if key not in last:
+            last.clear()
+            last[key] = make()
+        return last[key]
+
+
 def run_query(con: Any, read: Callable[[], T]) -> T:
     """What `read()` returns, with no other thread on the connection. After a failure files are mended, once."""
     kept = state(con)

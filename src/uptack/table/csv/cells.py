@@ -161,10 +161,12 @@ def schema(kinds: Mapping[str, str]) -> Any:
 
 def cell_texts(cells: Any, na: Sequence[str] = ()) -> Any:
     """Texts, in which empty cells, invalid bytes and words for missing values are null."""
-    gone = pc.or_(pc.equal(pc.binary_length(cells), integer_scalar(0)), pc.match_substring(cells, LOST))
+    gone, text = pc.equal(pc.binary_length(cells), integer_scalar(0)), cells.buffers()[2]
+    if text is not None and (np.frombuffer(text, np.uint8) == LOST.encode()[0]).any():  # sooner than to look for LOST
+        gone = pc.or_(gone, pc.match_substring(cells, LOST))
     if na:
         gone = pc.or_(gone, pc.is_in(pc.ascii_trim_whitespace(cells), text_array(*na)))
-    return pc.if_else(gone, null_scalar(pa.string()), cells)
+    return pc.if_else(gone, null_scalar(pa.string()), cells) if pc.any(gone).as_py() else cells
 
 
 def cast(found: Any, kind: str, form: Numbers) -> Any:

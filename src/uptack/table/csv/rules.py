@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ from uptack.table.csv.time_cells import PATTERNS, null_scalar
 from uptack.table.engine.connection import ahead
 from uptack.table.names import column_name
 from uptack.table.packages import arrow_csv, pa, pc, pq
-from uptack.table.values.times import TYPES
+from uptack.table.values.times import FORMS, TYPES
 
 GUESS = "guess"
 Types = Mapping[str, str] | str | None
@@ -165,13 +166,12 @@ def _header_delimiter(text: str) -> str:
 
 def _preamble(text: str, layout: Layout) -> tuple[str, str | None, int]:
     """The text from the header on, the delimiter that a line such as "sep=;" states, and the number of lines above."""
-    lines = re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
-    above = layout.above
-    stated = re.fullmatch(r'"?sep=([^"\r\n])"?[\r\n]*', "".join(lines[above : above + 1]), re.IGNORECASE)
-    above += stated is not None
-    while layout.comment and above < len(lines) and lines[above].startswith(layout.comment):
-        above += 1
-    return "".join(lines[above:]), stated and stated[1], above
+    lines, above = io.StringIO(text, newline=""), layout.above
+    line = next(itertools.islice(lines, above, None), "")
+    stated = re.fullmatch(r'"?sep=([^"\r\n])"?[\r\n]*', line, re.IGNORECASE)
+    while (stated and above == layout.above) or (layout.comment and line.startswith(layout.comment)):
+        line, above = next(lines, ""), above + 1
+    return line + lines.read(), stated and stated[1], above
 
 
 def _first(text: str, delimiter: str) -> tuple[list[str], int]:
@@ -340,6 +340,20 @@ FORMATS = (
 )  # fmt: skip
 NARROW = ("boolean", "integer", "number", *PATTERNS, *FORMATS)
 """Kinds that are inferred, of two that fit the first; if none fits, the column is a text."""
+LETTERS = re.compile(r"(?i)(?:[\W\d_]|[tze]|inf(?:inity)?|nan|(?<=-)[a-z]{3}(?=-))*")
+"""What a cell of those kinds may be, `boolean` aside: no letters but those of times, exponents, months and infinity."""
+DATE = re.compile(r"\d[-/.]\w{1,3}[-/.]\d")
+"""What is in each date and time of those kinds."""
+
+
+def possible_kinds(found: Any, kinds: Sequence[str]) -> list[str]:
+    """The kinds that the first cells may be of, by their letters and signs: to try all others would take longer."""
+    few = found.slice(0, cells.FEW)
+    texts = [text.strip() for text in few.filter(cells.filled_cells(few)).to_pylist()]
+    if not all(map(LETTERS.fullmatch, texts)):
+        return [kind for kind in kinds if kind == "boolean"]
+    dates = all(map(DATE.search, texts))
+    return [kind for kind in kinds if dates or cells.base(kind) not in FORMS]
 
 
 def unambiguous(kinds: Sequence[str]) -> list[str]:
@@ -428,7 +442,7 @@ class Guesses:
         if name not in self._seen and cells.any_filled(found):
             self._seen.add(name)
         fit: dict[str, Any] = {}
-        for kind in self._possible[name]:
+        for kind in possible_kinds(found, self._possible[name]):
             numeric = cells.base(kind) in ("integer", "number")
             if numeric and kind != "integer" and fit.keys() & {"integer", "number"}:  # it fits, and is not chosen
                 fit[kind] = None

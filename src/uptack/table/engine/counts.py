@@ -33,7 +33,7 @@ from uptack.table.packages import ibis, pa
 from uptack.table.protocol import WEIGHTLESS, Column, Counts, FieldSums, Floored, GroupedTable, Place, Weights
 from uptack.table.unit import ROOM, Integers, PrivacyUnit, roomy
 from uptack.table.values.entrance import CodedField, Field, no_rows
-from uptack.table.values.kinds import NUMERIC, Kind, canonical, in_order, sorted_counts
+from uptack.table.values.kinds import NUMERIC, Key, Kind, canonical, in_order, sorted_counts
 from uptack.table.values.times import TIMED, Form, label, unit_start
 
 if TYPE_CHECKING:
@@ -54,12 +54,13 @@ def counts(table: EngineTable, columns: Sequence[Column]) -> Counts:
         grouped = left.plain.counts(names)
     else:
         grouped = _units_by_key(left, dict(zip(cells, map(left.key, names), strict=True)))
-    lines = connection.result_rows(grouped)
-    found = (
-        (tuple(key_value(line[c], kind) for c, kind in zip(cells, kinds, strict=True)), int(line["units"]))
-        for line in lines
-    )
-    return Counts(*sorted_counts(found, kinds), left.unit)
+
+    def read() -> tuple[list[Key], Integers]:
+        lines = connection.result_rows(grouped)
+        keys = [[key_value(line[c], kind) for line in lines] for c, kind in zip(cells, kinds, strict=True)]
+        return sorted_counts(zip(zip(*keys, strict=True), (line["units"] for line in lines), strict=True), kinds)
+
+    return Counts(*snapshots.kept_last(connection.backend(grouped), (grouped.op(), *kinds), read), left.unit)
 
 
 def _units_by_key(left: EngineTable, keys: Mapping[str, Any]) -> Any:

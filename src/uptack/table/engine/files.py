@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import glob
+import itertools
 import os
 import re
 from collections.abc import Collection, Sequence
@@ -165,20 +166,22 @@ def near_misses(path: str | os.PathLike[str], options: FileOptions, columns: Seq
 
     def look() -> list[str]:
         paths, layout = text_layout(path, options)
-        hints = []
-        for name, texts in zip(layout.names, next(rules.text_batches(paths[:1], layout)), strict=True):
-            if name not in columns:
-                continue
-            some, bare = cells.filled_cells(texts), pc.ascii_trim_whitespace(texts)
-            forms = (layout.numbers, *cells.WRITTEN.values())
-            number = reduce(pc.or_, (cells.fits(bare, "number", form) for form in forms))
-            filled, numbers = (pc.sum(mask).as_py() or 0 for mask in (some, pc.and_(some, number)))
-            words = pc.filter(bare, pc.and_(some, pc.invert(number))).value_counts().to_pylist()
-            often, word = max(((one["counts"], one["values"]) for one in words), default=(0, ""))
-            hints.append(hint(name, word, often, filled) if numbers >= NEAR * filled else "")
+        hints, form = [], layout.numbers
+        first = dict(zip(layout.names, next(rules.cell_batches(paths[:1], layout)), strict=True))
+        for name in (name for name in layout.names if name in columns):
+            texts = cells.cell_texts(first[name], layout.na.get(name, ()))
+            found, counts = pc.ascii_trim_whitespace(texts).value_counts().flatten()  # each text once
+            some, written = cells.filled_cells(found), (form, *cells.WRITTEN.values())
+            number = reduce(pc.or_, (cells.fits(found, "number", one) for one in written))
+            word = pc.and_(some, pc.invert(number))
+            filled, words = (pc.sum(counts.filter(mask)).as_py() or 0 for mask in (some, word))
+            often = pc.max(counts.filter(word))
+            frequent = pc.max(found.filter(pc.and_(word, pc.equal(counts, often)))).as_py()
+            if words and filled - words >= NEAR * filled:
+                hints.append(hint(name, frequent, often.as_py(), filled))
             if filled:
-                both = {kind for pair in rules.AMBIGUOUS for kind in pair}
-                hints.append(ambiguous(name, {kind for kind in both if not cells.misfits(texts, kind, layout.numbers)}))
+                both = rules.possible_kinds(found, list(itertools.chain(*rules.AMBIGUOUS)))
+                hints.append(ambiguous(name, [k for k in both if cells.cast_if_fitting(found, k, form) is not None]))
         return [one for one in hints if one]
 
     return without_engine_errors(look) if columns else []

@@ -376,8 +376,8 @@ def steps_as_expression(steps: Steps, v: Any) -> Any:
 
 def _row_count(con: Any, opened: Any) -> int:
     """How many rows a table has, once for each state of it that is read."""
-    key = opened.count() if isinstance(opened, Plain) else opened
-    return snapshots.once(con, ("rows", key.op()), lambda: _count(opened))
+    key = opened if isinstance(opened, Plain) else opened.op()
+    return snapshots.once(con, ("rows", key), lambda: _count(opened))
 
 
 def _count(opened: Any) -> int:

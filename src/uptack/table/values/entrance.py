@@ -276,7 +276,8 @@ def objects(values: list[Any]) -> Array:
 def of_numpy(values: Array) -> Field:
     """An array of one dimension; where it is a masked one, masked rows have no value."""
     plain = np.asarray(values)
-    missing = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    masked = type(values) is not np.ndarray and isinstance(values, np.ma.MaskedArray)  # which takes long to import
+    missing = np.ma.getmaskarray(values) if masked else None
     if plain.dtype.kind in "Mm":
         kind: Kind = NUMPY_KINDS[plain.dtype.kind] if has_fixed_unit(plain.dtype) else "other"
         return Field(kind, plain.size, lambda: (plain, missing), form=form_of(plain.dtype))

@@ -195,7 +195,7 @@ class Session:
 
     def make_paid(self, request: Request) -> Made:
         """The release of a complete request whose cost has been debited. If it states a higher cost, it is withheld."""
-        unread = "the rows could not be read, so nothing is released. The debit stands"
+        unread = UptackError("the rows could not be read, so nothing is released. The debit stands")
         made = without_engine_errors(lambda: request.make(self.source, self._entropy), unread)
         claimed = made.privacy
         if not isinstance(claimed, Privacy) or not claimed.under(self.adjacency) <= request.cost.under(self.adjacency):

@@ -156,7 +156,7 @@ def test_sizes_fall_on_sixteenths_of_powers_of_two():
 def test_private_sizes_are_close():
     x = np.exp(np.random.default_rng(1).normal(size=5000))
     account = Account.open("size", 1, entropy=SeededEntropy(1))
-    (found,) = levels.far_quantiles(sampled(x[:, None]), lambda b: [b[0]], 0.5, account)
+    (found,) = levels.far_quantiles(sampled(x[:, None]), lambda b: [b[0]], (0.5,), account)
     assert 0.8 < found < 1.25
     assert account.spent[0].epsilon == 1
 

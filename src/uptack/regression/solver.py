@@ -4,10 +4,10 @@
 2. *Scatter* Σaaᵀ of a = (1, x, y), rows cut to a length: coordinates z in which predictors are about round; a start.
 3. *Normal equations* Σvvᵀ of v = (√κ·z, c·ψ/√κ), rows cut to a length: the Hessian and a Newton step at once. A row
    that is cut counts less in both alike, so the step is whole. One more coordinate counts gross errors.
-4. Where curvatures differ between rows, the *Hessian* Σκ·zzᵀ again.
-5. A Newton step by the *gradient* Σ w²·z·ψ, in which each row's part is cut to the length T; two where the Hessian was
-   measured again. Two private quantiles of lengths say how far out in their tail T is. With the last one comes, for
-   the same price, what the weights w² left of the gradients: `last_newton`.
+4. Where curvatures differ between rows, a Newton step by a gradient, and the *Hessian* Σκ·zzᵀ again where that ends.
+5. A Newton step by the *gradient* Σ w²·z·ψ, in which each row's part is cut to the length T. Three private quantiles
+   of lengths say what the tail beyond T holds: T is where noise and that loss are least together. With this gradient
+   comes, for the same price, what the weights w² left of it: `last_newton`.
 6. *Variances* Σ(eⱼᵀg)² in the direction of each coefficient: standard errors.
 
 The gradient of a row is clipped by its length, and not its predictors and its residual apart. For normal rows the
@@ -42,10 +42,8 @@ from uptack.multivariate.private_sums import (
     EDGE,
     NEAR_SIZES,
     NEXT_SIZES,
-    SIZES,
     Allowance,
     NoisyMatrix,
-    SizeLevels,
     far_quantiles,
     gradient,
     second_moments,
@@ -176,6 +174,9 @@ def free_length(length: float, mean: float, noise: float) -> float:
 SUMS = ("scatter", "equations", "hessian", "second", "last", "variances")
 """Steps that are sums of vectors or matrices. The others are draws by inverse sensitivity."""
 
+TWICE = frozenset({"spread", "near"})
+"""Draws of which there are two, where the curvature differs between rows."""
+
 
 @dataclass(frozen=True)
 class FitBudget:
@@ -188,6 +189,7 @@ class FitBudget:
 
     account: Account
     shares: Mapping[str, Fraction]
+    twice: frozenset[str] = frozenset()
     rho: Fraction = Fraction(0)
 
     @staticmethod
@@ -196,21 +198,20 @@ class FitBudget:
         unused = {*(() if loss.near else ("spread",)), *(() if loss.curved else ("radius", "hessian", "second"))}
         shares = {step: share for step, share in tuning.SHARES.items() if step not in unused}
         shares["last"] = 1 - sum(shares.values(), Fraction(0))
-        pure = FitBudget(account, shares)
+        pure = FitBudget(account, shares, TWICE if loss.curved else frozenset())
         if not account.delta:
             return pure
-        twice = {"spread": 2}  # with half its share each time
-        draws = (share**2 / twice.get(step, 1) for step, share in shares.items() if step not in SUMS)
+        draws = (share**2 / (1 + (step in pure.twice)) for step, share in shares.items() if step not in SUMS)
         left = concentrated_rho(account.epsilon, account.delta) - account.epsilon**2 * sum(draws) / 8
         if left <= 0:
             return pure
-        made = FitBudget(account, shares, left / sum(share for step, share in shares.items() if step in SUMS))
+        made = replace(pure, rho=left / sum(share for step, share in shares.items() if step in SUMS))
         noise = [budget.sum("last").vector_noise(coefficients) for budget in (made, pure)]
         return made if noise[0] < noise[1] else pure
 
-    def draw(self, step: str, times: int = 1) -> Account:
-        """The account of a draw that is made so many times."""
-        part = self.account.allot(self.account.epsilon * self.shares[step] / times)
+    def draw(self, step: str) -> Account:
+        """The account of a draw, which has half the share of a step that is made twice."""
+        part = self.account.allot(self.account.epsilon * self.shares[step] / (1 + (step in self.twice)))
         if not self.rho:
             return part
         rho = zcdp(loss.BoundedRange(part.epsilon)).rho
@@ -281,28 +282,39 @@ class Hessian:
 
 @dataclass(frozen=True)
 class Tail:
-    """Two far quantiles of the lengths of gradients, and the rows beyond the farther one."""
+    """The tail of the lengths of gradients: a generalised Pareto law through three quantiles (Pickands 1975).
 
+    `middle`, `near` and `far` are lengths that about `within`, `NEARER`·`beyond` and `beyond` rows exceed.
+    """
+
+    middle: float
     near: float
     far: float
+    within: float
     beyond: float
 
     @property
-    def excess(self) -> float:
-        """How far rows are beyond, on average: that of an exponential tail through both."""
-        return (self.far - self.near) / math.log(tuning.NEARER)
+    def shape(self) -> float:
+        """ξ, by which the mean excess over a length grows with the length: 0 for an exponential tail."""
+        step, all_steps = math.log(tuning.NEARER), math.log(self.within / self.beyond)
+        growth = (self.far - self.near) / step / ((self.near - self.middle) / (all_steps - step))
+        least, most = tuning.SHAPES
+        return min(max(2 * math.log(growth) / all_steps, least), most)
 
-    def beyond_clip(self, clip: float) -> float:
-        """What rows have beyond a clip in all, by Hill's index."""
-        index = min(math.log(self.far / self.near) / math.log(tuning.NEARER), tuning.HILL)
-        return self.beyond * math.pow(self.far / clip, 1 / index) * index / (1 - index) * clip
+    def excess(self, length: float) -> float:
+        """What rows have beyond a length in all: as many as the law has there, times their mean excess."""
+        shape = self.shape
+        scale = shape * (self.far - self.near) / (1 - math.pow(tuning.NEARER, -shape))
+        farther = max(1 + shape * (length - self.far) / scale, 1e-9)
+        return self.beyond * math.pow(farther, -1 / shape) * scale * farther / (1 - shape)
 
 
 @dataclass(frozen=True, eq=False)
 class FitState:
     """Where a fit is: the coordinates of rows, b, and the spread s.
 
-    ψ²/information is at least `square`·s² on average.
+    ψ²/information is at least `square`·s² on average. `hidden` are coefficients of which too much lies on directions
+    that noise hides, in any Hessian so far.
     """
 
     model: FitRows
@@ -310,6 +322,7 @@ class FitState:
     s: float
     start: Start
     hessian: Hessian
+    hidden: Flags
     square: float = 0.0
 
     @property
@@ -361,7 +374,7 @@ class FitState:
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
     """The step that a gradient asks for, the part of it that was made, the deviation of its noise, and its clip; and
-    how much farther rows with less weight would go.
+    how much farther rows with less weight seem to go.
     """
 
     change: Floats
@@ -401,13 +414,11 @@ def solve(problem: FitProblem, show: Show) -> Fit:
     state = spread(problem, begin(problem))
     show("normal equations")
     state, gross = normal_equations(problem, state)
-    if problem.loss.curved:
-        state = measure_hessian(problem, spread(problem, state))
     show("Newton steps")
-    near = near_length(problem, state)
     if problem.loss.curved:
-        state = newton(problem, state, near * math.pow(tuning.NEARER, tuning.HILL))  # about the far one, or beyond
-    before, tail = state, measure_tail(problem, state, near)
+        state = newton(problem, spread(problem, state))
+        state = measure_hessian(problem, state)
+    before, tail = state, measure_tail(problem, state)
     state, step = last_newton(problem, state, tail)
     show("standard errors")
     return finish(problem, before, state, step, tail, gross)
@@ -427,18 +438,17 @@ def begin(problem: FitProblem) -> FitState:
     values, axes = np.linalg.eigh(matrix[first:-1, first:-1])
     whitening = (axes / np.sqrt(values)) @ axes.T
     start = Start(whitening, whitening @ matrix[first:-1, 0] / matrix[0, 0], moments.rest)
-    hessian = Hessian(values, 1.0, np.zeros(values.size, bool), 0.0, 0.0, 1.0, 0.0)
-    return FitState(
-        replace(rows, coordinates=whitening), start.in_coordinates(loss.start(moments)), 1.0, start, hessian
-    )
+    none = np.zeros(values.size, bool)
+    model, b = replace(rows, coordinates=whitening), start.in_coordinates(loss.start(moments))
+    return FitState(model, b, 1.0, start, Hessian(values, 1.0, none, 0.0, 0.0, 1.0, 0.0), none)
 
 
 def spread(problem: FitProblem, state: FitState) -> FitState:
     """The spread of residuals, of a loss that has one."""
     if not problem.loss.near:
         return state
-    part, beyond = problem.budget.draw("spread", 2), float(1 - problem.loss.near)
-    (s,) = far_quantiles(problem.rows, lambda batch: [state.model.residuals(batch, state.b)], beyond, part)
+    part, beyond = problem.budget.draw("spread"), float(1 - problem.loss.near)
+    (s,) = far_quantiles(problem.rows, lambda batch: [state.model.residuals(batch, state.b)], (beyond,), part)
     return replace(state, s=s)
 
 
@@ -454,7 +464,7 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     def sizes(batch: Floats) -> list[Floats]:
         return [state.sizes(batch), state.model.scores(batch, state.b, state.s)]
 
-    radius, score = far_quantiles(rows, sizes, beyond / n, budget.draw("radii"), (usual, least), NEAR_SIZES)
+    radius, score = far_quantiles(rows, sizes, (beyond / n,) * 2, budget.draw("radii"), (usual, least), NEAR_SIZES)
     score = max(score, least)
     balance = tuning.BALANCE * radius / score
     longest = free_length(radius * math.hypot(1, tuning.BALANCE), state.information, (p + 2) * noise)
@@ -474,7 +484,22 @@ def normal_equations(problem: FitProblem, state: FitState) -> tuple[FitState, tu
     left = (float(noisy.matrix[p, p]) - 2 * math.sqrt(2) * noisy.entry) / balance**2  # at least: its noise is √2 entry
     square = max(0.0, left - typical * float(change @ change)) / state.s**2
     state = replace(state, model=replace(state.model, weights=weights), square=square).whiten(hessian.values, axes)
-    return replace(state, hessian=hessian).step(shrinkage(change, off) * change), gross
+    return with_hessian(problem, state, hessian).step(shrinkage(change, off) * change), gross
+
+
+def coefficient_lines(problem: FitProblem, model: FitRows) -> Floats:
+    """D: coefficients of the columns, from their centres, are D·b."""
+    back = np.eye(len(model.coordinates))
+    if problem.intercept:
+        back[0, 1:] = -problem.frame.centres[:-1]
+    return np.asarray(back @ model.coordinates.T)
+
+
+def with_hessian(problem: FitProblem, state: FitState, hessian: Hessian) -> FitState:
+    """The same with a Hessian that is 1 in its coordinates, and the coefficients that it hides."""
+    lines = coefficient_lines(problem, state.model) ** 2
+    hidden: Flags = lines[:, hessian.hidden].sum(axis=1) > tuning.SHARE * lines.sum(axis=1)
+    return replace(state, hessian=hessian, hidden=hidden | state.hidden)
 
 
 def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
@@ -484,7 +509,7 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     beyond = problem.rank("radius", p**2 * noise * n / 2)
     anchor = math.sqrt(p * state.steeper / problem.loss.typical)
     part = budget.draw("radius")
-    (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], beyond / n, part, (anchor,))
+    (radius,) = far_quantiles(rows, lambda batch: [state.sizes(batch)], (beyond / n,), part, (anchor,))
     longest = free_length(radius, state.steeper, p * noise)
     model = replace(state.model, weights=RowWeights(state.model.coordinates, state.b, longest))
     noisy = second_moments(
@@ -493,38 +518,43 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     )  # fmt: skip
     values, axes, hidden, edge = spectrum(noisy, p)
     hessian = Hessian(values, state.steeper, hidden, edge, noisy.entry, state.information, beyond / n)
-    return replace(replace(state, model=model).whiten(values, axes), hessian=hessian)
+    return with_hessian(problem, replace(state, model=model).whiten(values, axes), hessian)
 
 
-def gradient_length(
-    problem: FitProblem, state: FitState, step: str, rows: float, anchor: float, levels: SizeLevels = SIZES
-) -> float:
-    """A length that the gradients of so many rows exceed."""
+def near_lengths(problem: FitProblem, state: FitState) -> tuple[float, float]:
+    """Two lengths of gradients in one draw: half of the rows or fewer exceed the first, `NEARER` times those beyond the
+    far one exceed the second.
+    """
+    near = tuning.NEARER * problem.rank("far")
+    within, anchor = min(tuning.NEARER * near, problem.n / 2), math.sqrt(state.b.size)
 
     def sizes(batch: Floats) -> list[Floats]:
-        return [lengths(state.gradients(batch))]
+        return [lengths(state.gradients(batch))] * 2
 
-    (length,) = far_quantiles(problem.rows, sizes, rows / problem.n, problem.budget.draw(step), (anchor,), levels)
-    return length
-
-
-def near_length(problem: FitProblem, state: FitState) -> float:
-    """The near quantile of the lengths of gradients."""
-    rows = tuning.NEARER * problem.rank("far")
-    return gradient_length(problem, state, "near", rows, math.sqrt(state.b.size))
+    shares, part = (within / problem.n, near / problem.n), problem.budget.draw("near")
+    first, second = far_quantiles(problem.rows, sizes, shares, part, (anchor, anchor))
+    return first, second
 
 
-def measure_tail(problem: FitProblem, state: FitState, near: float) -> Tail:
-    """Where the tail of the lengths of gradients ends, at the last b: a step may have made it longer.
+def measure_tail(problem: FitProblem, state: FitState) -> Tail:
+    """The tail of the lengths of gradients, at the last b.
 
     If nearly all gradients are shorter than they are on average, as where y hardly ever differs from 0, the rows beyond
     the near quantile hold the rest, and the far one is looked for where that puts them.
     """
+    middle, near = near_lengths(problem, state)
     beyond = problem.rank("far")
     rest = problem.n * max(0.0, state.mean_square - near**2)
     anchor = max(near, math.sqrt(rest / (tuning.NEARER * beyond)))
-    far = gradient_length(problem, state, "far", beyond, anchor, NEXT_SIZES)
-    return Tail(min(near, tuning.STEEP * far), far, beyond)
+
+    def sizes(batch: Floats) -> list[Floats]:
+        return [lengths(state.gradients(batch))]
+
+    part = problem.budget.draw("far")
+    (far,) = far_quantiles(problem.rows, sizes, (beyond / problem.n,), part, (anchor,), NEXT_SIZES)
+    near = min(near, tuning.STEEP * far)
+    within = min(tuning.NEARER**2 * beyond, problem.n / 2)
+    return Tail(min(middle, tuning.STEEP * near), near, far, within, beyond)
 
 
 def directions(p: int) -> float:
@@ -535,12 +565,18 @@ def directions(p: int) -> float:
 def clip(problem: FitProblem, tail: Tail, p: int) -> float:
     """Where noise, and what clipping loses if some of those rows agree, are least together."""
     n, noise = problem.n, problem.budget.sum("last").vector_noise(p, problem.n)
-    beyond = directions(p) * n * noise * math.sqrt(p * tail.far / tail.excess)
-    return max(tail.far + tail.excess * math.log(tail.beyond / beyond), tail.near**2 / tail.far)
+
+    def error(longest: float) -> float:
+        lost = tail.excess(longest) / (n * directions(p))
+        return float(tuning.NOISE_WEIGHT * p * (noise * longest) ** 2 + tuning.AGREE * lost**2)
+
+    return min((tail.middle * math.exp2(step / 16) for step in range(161)), key=error)
 
 
-def newton(problem: FitProblem, state: FitState, longest: float) -> FitState:
+def newton(problem: FitProblem, state: FitState) -> FitState:
     """A step by a gradient of clipped rows, for a Hessian that was 1."""
+    near = near_lengths(problem, state)[1]
+    longest = near * math.pow(tuning.NEARER, tuning.SHAPES[1])  # about the far length, or beyond
     rows = problem.n * state.steeper
     total, deviation = gradient(problem.rows, state.gradients, longest, problem.budget.sum("second"))
     change, noise = total / rows, deviation / rows
@@ -554,13 +590,11 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
     these weights say. So what they leave of the gradients is summed as well, over `FAR`, in what is left of the clip of
     each row: a line that bends is decided by rows whose weighted gradients alone would fill it. Were the model right,
     that sum would be (M - 1)·step, for the Hessian M of rows that are not cut. What lies outside of all between 0 and
-    that counts in the error, less its noise, if it is longer than noise alone is with a probability of 95%. What is
-    left is clipped too, so it counts as if it had the heaviest tail that is assumed, in which rows beyond a length are
-    1/(1 - `HILL`) times as long on average. It does not correct the step: M is known from the scatter matrix, roughly,
-    and of columns that are 0 in most rows it is several times too small.
+    that counts in the error: its length, less the part that is noise on average. It is clipped too, so it counts as if
+    it had the heaviest tail that is assumed, in which rows beyond a length are 1/(1 - ξ) times as long on average. It
+    does not correct the step: M is known from the scatter matrix, roughly, and of columns that are 0 in most rows it is
+    several times too small.
     """
-    from scipy import special
-
     p = state.b.size
     longest, rows = clip(problem, tail, p), problem.n * state.steeper
     near, far, deviation = two_gradients(
@@ -568,14 +602,10 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
         longest, problem.budget.sum("last"),
     )  # fmt: skip
     change, left, noise = near / rows, tuning.FAR * far / rows, deviation / rows
-    doubt = (tuning.FAR * noise) ** 2
     expected = np.maximum(state.hessian.whole / state.hessian.values - 1, 0.0) * change
     beyond = left - np.clip(left, np.minimum(expected, 0.0), np.maximum(expected, 0.0))
-    square = float(beyond @ beyond)
-    if square > special.gammaincinv(p, 1 - tuning.FALSE) ** 2 * doubt / (p + 1):  # Gamma noise has a length of Gamma(p)
-        beyond *= math.sqrt(max(0.0, 1 - p * doubt / square)) / (1 - tuning.HILL)
-    else:
-        beyond = np.zeros(p)
+    part = 1 - p * (tuning.FAR * noise) ** 2 / max(float(beyond @ beyond), 1e-300)
+    beyond *= math.sqrt(max(0.0, part)) / (1 - tuning.SHAPES[1])
     step = NewtonStep(change, shrinkage(change, noise * math.sqrt(p)), noise, longest, beyond)
     return state.step(step.part * change), step
 
@@ -588,13 +618,14 @@ def shrinkage(change: Floats, noise: float) -> float:
 
 def spectrum(noisy: NoisyMatrix, size: int) -> tuple[Floats, Floats, Flags, float]:
     """Of the first lines: eigenvalues drawn to their mean by the part of their variance that is noise (Ledoit and Wolf
-    2004), with the edge of what is left as a floor; the axes; which of them noise hides: all, if it hides the mean; and
-    that edge.
+    2004), with the edge of what is left as a floor; the axes; which of them noise hides: all, if it hides the mean, of
+    which the deviation is √(2/size) times that of an entry; and that edge.
     """
     raw, axes = np.linalg.eigh(noisy.matrix[:size, :size])
     part, mean = noise_part(raw, noisy.width), float(np.mean(raw))
     values, edge = (1 - part) * raw + part * mean, (1 - part) * noisy.edge
-    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < noisy.edge), edge
+    least = min(noisy.edge, tuning.SURE * noisy.entry * math.sqrt(2 / size))
+    return np.maximum(values, edge), axes, (values < tuning.HIDDEN * edge) | (mean < least), edge
 
 
 def noise_part(values: Floats, noise: float) -> float:
@@ -617,10 +648,7 @@ def finish(
     √(rows·rest).
     """
     frame, hessian, n, p = problem.frame, state.hessian, problem.n, state.b.size
-    back = np.eye(p)
-    if problem.intercept:
-        back[0, 1:] = -frame.centres[:-1]
-    lines = back @ state.model.coordinates.T
+    lines = coefficient_lines(problem, state.model)
     length = np.linalg.norm(lines, axis=1)
     e = lines / length[:, None]
     most = float(np.linalg.eigvalsh(e.T @ e)[-1]) * tail.far**2  # Σⱼ (eⱼᵀg)² is at most this
@@ -637,7 +665,7 @@ def finish(
     missing += hessian.cut**2 * (lines @ change) ** 2  # the Hessian may be too small by so much
     missing += lines**2 @ (hessian.short * change) ** 2
     missing += (lines @ step.far) ** 2
-    lost = tail.beyond_clip(step.clip)
+    lost = tail.excess(step.clip)
     whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(noisy)), 0.0)
     if seen < tuning.HELD * whole:
         lost = max(lost, math.sqrt(tail.beyond * n * (whole - seen)))
@@ -650,7 +678,7 @@ def finish(
         length**2 * (step.part * step.noise) ** 2,
         length**2 * tuning.AGREE / (p * directions(p)) * (lost / n) ** 2 + missing + (lines**2 * blur).sum(axis=1),
         length**2 * scale / n,
-        (e[:, hessian.hidden] ** 2).sum(axis=1) > tuning.SHARE,
+        state.hidden,
         gross,
         state.rms_change(change),
         state.s,

@@ -100,11 +100,16 @@ class FitRequest:
         return self.missing != "error" or not self.account.adjacency.size_is_public
 
     def least(self, columns: int, account: Account) -> int:
-        """The least n with a fit of so many columns: units are right, and noise does not cover the scatter matrix."""
-        drawn, d = columns + (not self.loss.binary) - len(self.design.binary), columns + 2
+        """The least n with a fit of so many columns: units are right, and noise covers neither the scatter matrix nor
+        the Hessian of a loss whose curvature is small.
+        """
+        drawn, d, p = columns + (not self.loss.binary) - len(self.design.binary), columns + 2, columns + 1
         budget = self.budget(columns, account)
         units = math.ceil(UNIT_ROWS * (drawn + 2) * account.rows / budget.draw("units").epsilon)
-        return max(units, math.ceil(EDGE * d**2 * budget.sum("scatter").matrix_noise(d) / USELESS))
+        noise = d**2 * budget.sum("scatter").matrix_noise(d)
+        if self.loss.curved:
+            noise = max(noise, p**2 * budget.sum("hessian").matrix_noise(p) / self.loss.typical)
+        return max(units, math.ceil(EDGE * noise / USELESS))
 
     def budget(self, columns: int, account: Account) -> FitBudget:
         """What each step of a fit of so many columns may spend."""

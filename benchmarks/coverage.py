@@ -7,8 +7,8 @@ root mean square error over that without privacy on the same rows, over all slop
 over that error: 1 if intervals are as wide as they should be. "⊥" is the share of runs without a reply, "∞" that of
 coefficients that are not resolved, whose intervals hold everything.
 
-Cells are printed and written to the JSON file as they come, by one process. With `--resume` those that the file has are
-not measured again: take it only where the library is the same.
+Cells are printed and written to the JSON file as they come, by a process on each core. With `--resume` those that the
+file has are not measured again: take it only where the library is the same.
 
     python benchmarks/coverage.py --json out/coverage.json
     python benchmarks/coverage.py --loss linear --sizes 20000:1:40
@@ -20,11 +20,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +159,11 @@ def main() -> None:
         json.loads(options.json.read_text("utf-8"))["rows"] if options.resume and options.json.exists() else []
     )
     done = [{k: row[k] for k in cells[0].key} for row in found]
-    for number, cell in enumerate(cells, 1):
-        if cell.key not in done:
-            found.append(of_cell(cell))
-            print(f"{number} of {len(cells)}: {found[-1]}", file=sys.stderr, flush=True)
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")  # each process has a core
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for row in pool.map(of_cell, [cell for cell in cells if cell.key not in done]):
+            found.append(row)
+            print(f"{len(found)} of {len(cells)}: {row}", file=sys.stderr, flush=True)
             write_json(options.json, found, machine("uptack", "numpy"))
     report(found)
     print(f"\nNumbers: {options.json}")

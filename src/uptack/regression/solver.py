@@ -314,7 +314,7 @@ class FitState:
     """Where a fit is: the coordinates of rows, b, and the spread s.
 
     ψ²/information is at least `square`·s² on average. `hidden` are coefficients of which too much lies on directions
-    that noise hides, in any Hessian so far.
+    that noise hides, in the last Hessian or in one before that told directions apart.
     """
 
     model: FitRows
@@ -390,7 +390,7 @@ class Fit:
 
     `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
     noise of the Hessian. `gross` is the number of gross errors and its deviation. `last_step` is how far it
-    moved η, as a root mean square, and `spread` that of residuals, for a loss that has one.
+    moved η, as a root mean square without its noise, and `spread` that of residuals, for a loss that has one.
     """
 
     beta: Floats
@@ -518,6 +518,8 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     )  # fmt: skip
     values, axes, hidden, edge = spectrum(noisy, p)
     hessian = Hessian(values, state.steeper, hidden, edge, noisy.entry, state.information, beyond / n)
+    if noisy.edge < tuning.USELESS * float(np.trace(noisy.matrix)) / p:  # else directions can't be told apart
+        state = replace(state, hidden=np.zeros(p, bool))
     return with_hessian(problem, replace(state, model=model).whiten(values, axes), hessian)
 
 
@@ -604,10 +606,14 @@ def last_newton(problem: FitProblem, state: FitState, tail: Tail) -> tuple[FitSt
     change, left, noise = near / rows, tuning.FAR * far / rows, deviation / rows
     expected = np.maximum(state.hessian.whole / state.hessian.values - 1, 0.0) * change
     beyond = left - np.clip(left, np.minimum(expected, 0.0), np.maximum(expected, 0.0))
-    part = 1 - p * (tuning.FAR * noise) ** 2 / max(float(beyond @ beyond), 1e-300)
-    beyond *= math.sqrt(max(0.0, part)) / (1 - tuning.SHAPES[1])
+    beyond *= beyond_noise(beyond, tuning.FAR * noise) / (1 - tuning.SHAPES[1])
     step = NewtonStep(change, shrinkage(change, noise * math.sqrt(p)), noise, longest, beyond)
     return state.step(step.part * change), step
+
+
+def beyond_noise(vector: Floats, deviation: float) -> float:
+    """The part of the length of a vector that is left without its noise, which adds to the square of the length."""
+    return math.sqrt(max(0.0, 1 - vector.size * deviation**2 / max(float(vector @ vector), 1e-300)))
 
 
 def shrinkage(change: Floats, noise: float) -> float:
@@ -680,6 +686,6 @@ def finish(
         length**2 * scale / n,
         state.hidden,
         gross,
-        state.rms_change(change),
+        beyond_noise(change, step.noise) * state.rms_change(change),
         state.s,
     )

@@ -186,7 +186,7 @@ FRESH = {
     "alcohol ethanol": Case("alcohol", "ethanol", "beertax cigtax unemrate"),
     "401ksubs age": Case("401ksubs", "age", "inc fsize nettfa male"),
 }
-"""Written down by the names of columns alone, before any was fitted. Its misses showed how far rows are to be counted."""
+"""Written down by the names of columns alone, before any was fitted. Its misses showed how far rows have to count."""
 
 NEWEST = {
     "rwm5yr hospital": Case("rwm5yr", "hospvis", "age hhninc kids female"),

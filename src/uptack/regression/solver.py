@@ -356,6 +356,10 @@ class FitState:
         """Those of the rows here."""
         return self.model.gradients(batch, self.b, self.s)
 
+    def gradient_lengths(self, batch: Floats) -> Floats:
+        """|g|."""
+        return lengths(self.gradients(batch))
+
     def rms_change(self, change: Floats) -> float:
         """The root mean square change of η for a change of b."""
         return float(np.linalg.norm(self.start.in_coordinates(self.model.coordinates.T @ change)))
@@ -529,12 +533,10 @@ def near_lengths(problem: FitProblem, state: FitState) -> tuple[float, float]:
     """
     near = tuning.NEARER * problem.rank("far")
     within, anchor = min(tuning.NEARER * near, problem.n / 2), math.sqrt(state.b.size)
-
-    def sizes(batch: Floats) -> list[Floats]:
-        return [lengths(state.gradients(batch))] * 2
-
     shares, part = (within / problem.n, near / problem.n), problem.budget.draw("near")
-    first, second = far_quantiles(problem.rows, sizes, shares, part, (anchor, anchor))
+    first, second = far_quantiles(
+        problem.rows, lambda batch: [state.gradient_lengths(batch)] * 2, shares, part, (anchor, anchor)
+    )
     return first, second
 
 
@@ -548,12 +550,10 @@ def measure_tail(problem: FitProblem, state: FitState) -> Tail:
     beyond = problem.rank("far")
     rest = problem.n * max(0.0, state.mean_square - near**2)
     anchor = max(near, math.sqrt(rest / (tuning.NEARER * beyond)))
-
-    def sizes(batch: Floats) -> list[Floats]:
-        return [lengths(state.gradients(batch))]
-
-    part = problem.budget.draw("far")
-    (far,) = far_quantiles(problem.rows, sizes, (beyond / problem.n,), part, (anchor,), NEXT_SIZES)
+    part, share = problem.budget.draw("far"), beyond / problem.n
+    (far,) = far_quantiles(
+        problem.rows, lambda batch: [state.gradient_lengths(batch)], (share,), part, (anchor,), NEXT_SIZES
+    )
     near = min(near, tuning.STEEP * far)
     within = min(tuning.NEARER**2 * beyond, problem.n / 2)
     return Tail(min(middle, tuning.STEEP * near), near, far, within, beyond)

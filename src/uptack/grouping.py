@@ -75,6 +75,11 @@ class Groups(PlottedValue, Mapping[Hashable, Reply]):
         each = ", ".join(f"{group!r}: {text}" for group, text in zip(values, texts, strict=True))
         return lines(f"Groups({{{each}}})")
 
+    def named(self, *names: Any) -> Groups:
+        """The same replies, with other names for the last entries of their values (`Release.named`)."""
+        named = {group: reply.named(*names) if reply.labels else reply for group, reply in self.items()}
+        return replace(self, replies=named)
+
     def figures(self, ends: Ends = None) -> list[Record]:
         """The figures of every group, with their intervals; a line without a value where there is no reply."""
         return [{"group": group, **figure} for group, reply in self.items() for figure in reply.records()]

@@ -56,7 +56,7 @@ def test_kinds_are_refused_with_what_to_do():
         fit(FRAME, pd.Series(WARD))
     with pytest.raises(ut.InvalidArgument, match=r"^y must be a column of numbers, got 'cost'.*formula='cost ~"):
         fit(FRAME, "cost")
-    with pytest.raises(ut.InvalidArgument, match=r"^X and y must be.*y of values that are no class.*classes="):
+    with pytest.raises(ut.InvalidArgument, match=r"^X and y must be.*y one of the two classes.*classes="):
         ut.logistic_regression(FRAME, WARD, epsilon=1)
 
 
@@ -133,7 +133,7 @@ def test_a_formula_that_is_refused_says_what_to_write(formula):
 def test_a_column_of_python_objects_is_pointed_out():
     """As pandas 2 reads texts from a file. Their type is not declared, so a bare name means numbers."""
     frame = FRAME.assign(cost=COST, ward=pd.Series(WARD, dtype=object))
-    with pytest.raises(ut.InvalidArgument, match=r"texts in columns of Python objects: write C\(name\)"):
+    with pytest.raises(ut.InvalidArgument, match=r"Texts in columns of dtype object .*write C\(name\)"):
         fit("cost ~ age + ward", frame)
     assert "ward[south]" in fit("cost ~ age + C(ward)", frame, delta=1e-6).labels
     refused = ut.open(frame, entropy=ut.SeededEntropy(1)).linear_regression("cost ~ age + ward", epsilon=3)
@@ -195,3 +195,26 @@ def test_names_in_backticks_may_be_any_texts(name):
     assert (found.value == wanted.value).all()
     with pytest.raises(ut.InvalidArgument, match=r"^formula must be"):
         fit(frame, None, formula="cost ~ I(``)")
+
+
+def test_levels_of_a_misspelled_column_are_refused():
+    with pytest.raises(ut.InvalidArgument, match=r"^no column named .agee.\. Did you mean .age."):
+        ut.linear_regression(FRAME.assign(cost=COST), formula="cost ~ age", levels={"agee": ["north"]}, epsilon=1)
+
+
+def test_fits_per_group_name_their_columns():
+    session = ut.open(FRAME.assign(cost=COST, half=np.arange(len(FRAME)) % 2), entropy=ut.SeededEntropy(1))
+    found = session.linear_regression("cost", "age", by="half", groups=[0, 1], epsilon=100)
+    assert [fit.labels for fit in found.value.values()] == [("intercept", "age")] * 2
+
+
+def test_epsilon_is_a_positive_number_in_sessions():
+    session = ut.open({"age": np.arange(1000)})
+    for wrong in (-1, 0, "high", None, True):
+        with pytest.raises(ut.InvalidArgument, match=r"^epsilon must be a positive number"):
+            session.median("age", epsilon=wrong)
+
+
+def test_bounds_are_not_needed():
+    with pytest.raises(ut.UptackError, match="No bounds are needed"):
+        ut.mean(np.arange(1000), epsilon=1, lower=0)

@@ -65,7 +65,7 @@ def test_classes_are_declared():
     assert np.abs((turned.value + BETA) * STEP).max() < 0.3
     other = Y.astype(float)
     other[::5] = 2.0
-    with pytest.raises(ut.InvalidArgument, match="y of values that are no class"):
+    with pytest.raises(ut.InvalidArgument, match="y one of the two classes"):
         fit(X, other)
     assert fit(X, other, missing="drop")
     for wrong in ((0, 0), (1, True), (0, 1, 2), "01", (0, None), 3, (0, np.nan)):

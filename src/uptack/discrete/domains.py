@@ -41,7 +41,7 @@ def levels_of(name: str, value: object) -> tuple[Hashable, ...] | int:
     """Categories in their order, or how many levels 0, 1, 2, … there are."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return checks.integer(name, value, least=1)
-    must = "a number of levels or a list of distinct categories"
+    must = "a list of distinct categories, as in ['A', 'B'], or k for the integers from 0 to k - 1"
     if not _is_list(value):
         raise InvalidArgument(name, must, checks.describe(value))
     checks.few(name, value, checks.MOST_CELLS, "categories")
@@ -372,5 +372,6 @@ def binning_of(x: Column, edges: Any, keys: Any, every: str | None, outside: str
         raise InvalidArgument("x", "a one-dimensional column of numbers", f"a column of {what}", fix)
     ends = checks.numbers("edges", edges, (1,))
     if ends.size < 2 or not (np.diff(ends) > 0).all():
-        raise InvalidArgument("edges", "two or more rising numbers", checks.describe(ends))
+        got = "one number" if ends.size == 1 else checks.describe(ends)
+        raise InvalidArgument("edges", "two or more increasing numbers", got)
     return Edges(ends, outside == "clamp")

@@ -222,7 +222,7 @@ class FigureTable:
         for one in records:
             ends = plain(one.get("low")), plain(one.get("high"))
             value, interval = figure_text(one.get("value"), *ends)
-            cells = [*(_cell(one[name]) if name in one else "" for name in names), value]
+            cells = [*(_cell(one[name], name) if name in one else "" for name in names), value]
             cells += [interval] if with_ends else []
             lines.append((*cells, *([str(one.get("note") or "")] if with_notes else [])))
         heads += [f"{percent} interval"] if with_ends else []
@@ -262,8 +262,10 @@ def _safe(text: str) -> str:
     return html.escape(printable(text))
 
 
-def _cell(value: object) -> str:
-    """The name of a figure. Numbers in it are not rounded, since they identify the figure."""
+def _cell(value: object, name: str) -> str:
+    """The name of a figure. Numbers in it are not rounded, since they identify the figure; standard errors are."""
+    if name == "standard_error" and isinstance(value, float):
+        return f"{value:.3g}"
     return label(plain(value))
 
 

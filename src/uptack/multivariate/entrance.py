@@ -13,6 +13,7 @@ import numpy as np
 from uptack import checks
 from uptack.account import Account
 from uptack.errors import InvalidArgument
+from uptack.labels import label
 from uptack.multivariate.row_sums import Sample
 from uptack.multivariate.standardise import Frame, centres, scales
 from uptack.noise import IntegerLaplace
@@ -62,11 +63,14 @@ def complete_rows(columns: Columns, missing: str, classes: bool = False) -> Samp
     """The complete rows. Others are an error for the curator, or contribute nothing. y may be one of two `classes`."""
     rows = columns.rows("drop")
     if missing == "error" and rows.lacking():
-        must, fix = "free of NaN and infinities", "Pass missing='drop': such rows then contribute nothing."
+        must, fix = "free of NaN and infinities", "Pass missing='drop' to leave such rows out."
         if classes:
-            must += ", and y of values that are no class"
-            fix = "Declare the classes, as in classes=('no', 'yes'), or pass missing='drop'."
-        fix += " Undeclared levels count as NaN too, and so do texts in columns of Python objects: write C(name)."
+            must += ", and y one of the two classes in every row"
+            fix = "Declare the classes, as in classes=('no', 'yes'), or pass missing='drop' to leave such rows out."
+        objects = ", ".join(label(column.name) for column in columns if column.kind == "any")
+        which = f"columns of dtype object ({objects})" if objects else "columns of dtype object"
+        fix += f" Texts in {which} count as missing: in a formula, write C(name) for a column of categories."
+        fix += " Values other than the declared levels count as missing, too."
         raise InvalidArgument("X and y", must, "some", fix)
     return Sample.of(rows)
 

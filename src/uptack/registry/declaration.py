@@ -225,6 +225,9 @@ class Declaration:
                 elif name in ("by", "groupby", "group_by") and "labels" in self.data:
                     place = ("first", "second", "third")[self.positional.index("labels")]
                     fix = f"Groups are the {place} argument, and groups= lists them."
+                elif ours == "plausible" and "low" not in self.allowed:
+                    guess = f"; {ours}= takes a guess, which may be wrong" if ours in self.allowed else ""
+                    fix = f"No bounds are needed{guess}."
                 elif ours == "edges" and ours in self.allowed:
                     fix += " It takes public edges, as in edges=[0, 20, 40, 60]; list categories with keys=."
                 raise UnknownOption(str(name), self.name, fix)

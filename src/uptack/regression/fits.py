@@ -52,6 +52,7 @@ WIDEST = 1000
 many columns of found levels."""
 
 FEW = "declared levels, or more rows in each category"
+UNITS = "columns in other units"
 
 
 FIT: dict[str, Any] = {"reads": FORMULA_DESIGN, "people": True, "data": ("x", "y"), "missing": "drop"}
@@ -115,8 +116,8 @@ class FitRequest:
         """What each step of a fit of so many columns may spend."""
         return FitBudget.of(self.loss, columns + self.design.intercept, account)
 
-    def refusal(self, columns: int, other: str = "", known: int = 0, size: int = 0) -> Outcome[Any]:
-        """⊥, and what would likely get a reply where a public number of rows, if there is one, did not.
+    def refusal(self, columns: int, other: str = "", size: int = 0) -> Outcome[Any]:
+        """⊥ for too few rows, and how many are enough.
 
         Where n is bought: for what that leaves of ε, with room for its noise. Without δ all that is needed is
         proportional to 1/ε, so for a public `size` the advice names an ε, too.
@@ -125,7 +126,7 @@ class FitRequest:
         if self.counted:
             room = math.ceil(NOISY * account.rows / (account.epsilon * COUNT))
             account = account.allot(account.epsilon * (1 - COUNT), account.delta)
-        n = max(math.ceil(AMPLE * (self.least(columns, account) + room)), known)
+        n = math.ceil(AMPLE * (self.least(columns, account) + room))
         enough = self.account.epsilon * Fraction(n, size) if size and not self.account.delta else None
         epsilon = None if enough is None else math.ceil(1000 * enough) / 1000
         return Outcome.refusal(HOW, Advice(n=n, epsilon=epsilon, other=other, valued=self.missing != "error"))
@@ -203,18 +204,20 @@ def _estimate(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcom
     size = buy_size(rows, request.account) if request.counted else Sized(rows.size, True, request.account)
     if size.rows < request.least(columns, size.account):
         return request.refusal(columns)
-    known = 2 * rows.size if request.account.adjacency.size_is_public else 0  # ⊥ does not tell a secret number of rows
     budget = request.budget(columns, size.account)
     frame = _standardise(rows, size, request, budget)
     if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
-        return request.refusal(columns, f"more rows that differ in {', '.join(constant)}", known)
+        why = ""
+        if size.rows < rows.size / 2 and request.account.adjacency.size_is_public:
+            why = f"about {size.rows:,} of {rows.size:,} rows have all values, so few random pairs of rows do"
+        return Outcome.refusal(HOW, Advice(other=f"more rows that differ in {', '.join(constant)}", why=why))
     problem = FitProblem(rows, frame, request.design.intercept, loss, float(size.rows), budget)
     try:
         with steps("fit", 4, inner=True) as show:
             reply = _coefficients(solve(problem, show), frame, request, size.rows, bool(budget.rho))
     except np.linalg.LinAlgError:  # of released numbers, which are no use then
-        reply = "columns in other units"
-    return request.refusal(columns, reply, known) if isinstance(reply, str) else reply
+        reply = Advice(other=UNITS)
+    return Outcome.refusal(HOW, reply) if isinstance(reply, Advice) else reply
 
 
 def _standardise(rows: Sample, size: Sized, request: FitRequest, budget: FitBudget) -> Frame:
@@ -228,21 +231,28 @@ def _standardise(rows: Sample, size: Sized, request: FitRequest, budget: FitBudg
     return Frame(frame.kept, frame.units * larger, np.zeros_like(frame.centres))
 
 
-def _coefficients(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool) -> Outcome[Floats] | str:
-    """The coefficients in units of their columns; or what a reply would need. Noise may be `normal`."""
+def _coefficients(fit: Fit, frame: Frame, request: FitRequest, rows: int, normal: bool) -> Outcome[Floats] | Advice:
+    """The coefficients in units of their columns; or why there are none. Noise may be `normal`.
+
+    How many rows would be enough is not known then: where a model fits badly, no number is.
+    """
     lead = int(request.design.intercept)
     if fit.gross[0] > rows / 2:
-        return f"fewer gross errors (about {fit.gross[0]:,.0f} rows)"
+        why = f"about {fit.gross[0]:,.0f} rows are gross errors"
+        return Advice(other="rows of which fewer are gross errors, such as codes for missing values", why=why)
     if not fit.converged(request.loss):
-        return f"a fit that converges (the last step changed predictors by {fit.last_step:.2g})"
+        better = "classes that are less separated" if request.loss.binary else "another model"
+        why = f"the fit did not converge (its last step changed the linear predictor by {fit.last_step:.2g})"
+        return Advice(other=f"more rows, a larger ε, logarithms of skewed columns, or {better}", why=why)
     if fit.hidden[lead:].all():
-        return "columns that vary more or are less collinear"
+        other = "more rows, a larger ε, logarithms of skewed columns, or predictors that are less collinear"
+        return Advice(other=other, why="noise hides all slopes")
     unit = float(frame.units[-1]) if request.loss.scaled else 1.0
     units = np.append(np.full(lead, unit), unit / frame.units[:-1])
     variance = fit.sampling + fit.private + fit.other
     value, errors = fit.beta * units, np.where(fit.hidden, np.inf, np.sqrt(variance) * units)
     if not (np.isfinite(value).all() and errors.all()):
-        return "columns in other units"
+        return Advice(other=UNITS)
     shares = np.array([fit.private * (not normal), fit.unsure**2 / fit.sampling]) / variance
     private, unsure = (tuple(each.tolist()) for each in shares)
     noise = LinearErrors(tuple(errors.tolist()), tuple(np.flatnonzero(fit.hidden).tolist()), bool(lead),

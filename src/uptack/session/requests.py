@@ -101,7 +101,7 @@ class Request:
         given = self.given
         relation = given.get("adjacency", SUBSTITUTE)
         relation = check_adjacency(relation, given.get("rows_per_person", 1))
-        return Privacy(given["epsilon"], given.get("delta", 0), relation)
+        return Privacy(checks.epsilon(given["epsilon"]), given.get("delta", 0), relation)
 
     def loss(self, cost: Privacy, rows: int) -> Loss:
         """An upper bound on its loss at a cost, as far as it is known beforehand. Plans compose these tightly."""
@@ -146,11 +146,13 @@ class Request:
         """The release itself. It reads the data, so its cost must have been debited."""
         given = self.given
         made = self._answer(table, {**given, "entropy": entropy})
-        if "by" in given or not made:
+        if not made:
             return made
+        design = self.declaration.reads.shape == "design" and given.get("formula") is None  # which names its own
+        if "by" in given:
+            return replace(made, value=made.value.named(*self.columns[1:])) if design else made
         if hasattr(made.value, "named"):  # a matrix of all columns
             return replace(made, value=made.value.named(*self.columns))
-        design = self.declaration.reads.shape == "design" and given.get("formula") is None  # which names its own
         return made.named(*self.columns[1:]) if design and made.labels else made
 
     def _answer(self, table: Table, given: dict[str, Any]) -> Made:

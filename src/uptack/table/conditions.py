@@ -209,7 +209,7 @@ def _value(name: str, kind: Kind, value: Any, form: Form | None, missing: bool =
     fits = {"boolean": truth, "text": text, "any": truth or text or real}.get(kind, real and not truth)
     if not fits:
         must = {
-            "boolean": "True or False", "text": "a text of Unicode characters other than NUL",
+            "boolean": "True or False", "text": "a text in quotes, of Unicode characters other than NUL",
             "any": "a finite number, a truth value or a text",
         }.get(kind, "a finite number")  # fmt: skip
         fix = "A row without a value meets only == None, and 'in' with None." if plain is None else ""

@@ -44,7 +44,8 @@ def two_classes(classes: Any) -> Classes:
             if len(both) > 2
             else ""
         )
-        raise InvalidArgument("classes", "two different values, as in (0, 1)", checks.outline(classes), fix)
+        got = "more than two" if len(given) > 2 else checks.outline(classes)
+        raise InvalidArgument("classes", "two different values, as in (0, 1)", got, fix)
     if any(isinstance(one, int | float | np.integer | np.floating) and not -WHOLE < one < WHOLE for one in given):
         raise InvalidArgument("classes", "numbers below 2^53, which floats tell apart", checks.outline(classes))
     return given[0], given[1]

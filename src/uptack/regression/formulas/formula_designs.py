@@ -18,6 +18,7 @@ from uptack.regression.formulas.category_levels import CategoryLevels, Classes, 
 from uptack.regression.formulas.grammar import FEWER, MOST, Formula, FormulaFactor, lookup, read
 from uptack.table.exact_sum import Floats
 from uptack.table.memory.table import MemoryTable
+from uptack.table.names import column_name
 from uptack.table.protocol import Category, Column, Columns, Read, RowDesign, Table
 from uptack.table.reads import Given, Names, Reads
 from uptack.table.unit import ROW
@@ -361,7 +362,8 @@ def _check_kinds(names: Iterable[str], kinds: Mapping[str, Kind], fix: str = "C(
     for name in names:
         if (kind := kinds[name]) not in NUMERIC:
             how = SINCE if kind in ("time", "duration") else fix.format(name)
-            raise InvalidArgument("formula", "one of numeric and categorical columns", f"{name!r} of type {kind}", how)
+            must = "made of numeric columns and categories, with a numeric response"
+            raise InvalidArgument("formula", must, f"{name!r} of type {kind}", how)
 
 
 def build_design(text: object, data: Any, levels: Any, by: bool = False) -> tuple[Columns, Column, DesignColumns]:
@@ -411,9 +413,12 @@ def enter_formula(given: dict[str, Any], classes: Classes | None = None) -> dict
     if y is not None:
         raise InvalidArgument("y", "left out with a formula", "some", "The formula names it.")
     if given.get("binary") is not None:
-        raise InvalidArgument("binary", "left out with a formula", "some", "Dummies are declared by it.")
+        fix = "In a formula a column of 0 and 1 is C(name), with levels={'name': [0, 1]}, or a column of truth values."
+        raise InvalidArgument("binary", "left out with a formula", "some", fix)
     draft = replace(draft_formula(given["formula"], x, given.get("levels")), classes=classes)
     _check_kinds([] if classes else draft.formula.response.columns, draft.table.kinds, CLASSES)
+    for name in given.get("levels") or ():
+        column_name(name, draft.table.kinds)
     _check_levels(draft, bool(given.get("delta")), given.get("by") is not None, given.get("levels"))
     rest = {name: value for name, value in given.items() if name not in ("x", "y", "levels")}
     if draft.open:

@@ -250,9 +250,10 @@ def local_files(name: str, form: str) -> list[str]:
 def _missing(name: str) -> InvalidArgument:
     """An error about a file that does not exist, with the file of the same folder that may be meant."""
     place = Path(name)
-    beside = {one.stem: one.name for one in place.parent.iterdir()} if place.parent.is_dir() else {}
-    near = difflib.get_close_matches(place.stem, beside, n=1)
-    fix = f"Did you mean {beside[near[0]]!r}?" if near else ""
+    beside = [one.name for one in place.parent.iterdir() if _form(one.name)] if place.parent.is_dir() else []
+    near = difflib.get_close_matches(place.name, beside, n=1)
+    near = near or [one for one in beside if Path(one).stem == place.stem][:1]
+    fix = f"Did you mean {near[0]!r}?" if near else ""
     return UnknownName("file", repr(name), fix)
 
 

@@ -315,3 +315,21 @@ def test_hubers_loss_states_its_cutoff_in_units_of_y():
     found = ut.linear_regression(x, x @ [500, 0] + residuals, loss="huber", epsilon=1, entropy=SeededEntropy(1))
     assert float(found.noise.target.split()[-1]) == pytest.approx(1345, rel=0.1)
     assert found.noise.target in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("person", [None, np.arange(50_000) // 2], ids=["rows", "people"])
+def test_few_complete_rows_of_a_public_number_make_enough_pairs(person):
+    """Of random pairs of all rows only one in a hundred has two complete rows here, too few for any unit."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(50_000, 2))
+    y = 1 + x @ [2.0, -1.0] + rng.normal(size=50_000)
+    y[rng.random(50_000) < 0.9] = np.nan
+    fit = ut.linear_regression(x, y, epsilon=1, missing="drop", person=person, entropy=SeededEntropy(1))
+    assert np.abs(fit.value - [1, 2, -1]).max() < 0.3
+
+
+def test_a_narrow_filter_leaves_a_regression():
+    rng = np.random.default_rng(6)
+    x, ward = rng.normal(size=50_000), (rng.random(50_000) < 0.1) * 1
+    table = ut.open({"x": x, "y": 3 * x + rng.normal(size=50_000), "ward": ward}, entropy=SeededEntropy(1))
+    assert table.where("ward == 1").regression("y", ["x"], epsilon=1).value[1] == pytest.approx(3, abs=0.2)

@@ -97,27 +97,28 @@ def binary_columns(value: Any, columns: int, names: tuple[str, ...] = ()) -> tup
     return tuple(sorted(places))
 
 
+PAIRED = 1 - 3 * math.exp(-2)
+"""The share of slots that get two rows or more, where each of n rows chooses one of n/2."""
+
+
 @dataclass(frozen=True)
 class Sized:
     """The number of rows as everybody may know it: public, or with noise; and whether it is the number of all rows.
 
     Where rows are replaced and some may be missing, the length of the table is public; how many are complete is not.
-    Of people's rows it is the number of people.
+    Of people's rows it is the number of people. `slots` is how many there are for pairs of complete rows; without them
+    pairs are of all rows.
     """
 
     rows: int
     exact: bool
     account: Account
+    slots: int | None = None
 
     @property
     def n(self) -> float | None:
         """The number of rows that sums run over; None where only the sums can tell."""
         return float(self.rows) if self.exact else None
-
-    @property
-    def slots(self) -> int | None:
-        """How many slots there are for pairs, where rows are added and removed."""
-        return None if self.account.adjacency.size_is_public else max(self.rows // 2, 1)
 
 
 def read_size(rows: Sample, missing: str, account: Account) -> Sized:
@@ -130,13 +131,15 @@ def read_size(rows: Sample, missing: str, account: Account) -> Sized:
 def buy_size(rows: Sample, account: Account) -> Sized:
     """The number of complete rows with noise, and the account with what is left.
 
-    What was bought comes with the answer (`Account.bought`).
+    What was bought comes with the answer (`Account.bought`). If c of the rows are complete, as under a narrow filter,
+    pairs of all rows leave c²/2 of their number, and slots c·`PAIRED`/2: the more of these two are made.
     """
     part = account.epsilon * COUNT
     law = IntegerLaplace(account.rows / part)
     found = noisy_size(rows.count(), law, account.allot(part))
     account.keep_size(found, law)
-    return Sized(found, True, account.allot(account.epsilon - part, account.delta))
+    few = not account.adjacency.size_is_public or found < PAIRED * rows.size
+    return Sized(found, True, account.allot(account.epsilon - part, account.delta), max(found // 2, 1) if few else None)
 
 
 def rows_for_scales(columns: int, epsilon: Fraction, account: Account) -> int:

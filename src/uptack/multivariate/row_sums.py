@@ -34,12 +34,13 @@ most a rank, as one row does.
 not depend on what rows hold. One row that is replaced, added or removed changes one pair at most. *Proof.* Where the
 number of rows is public, every ordered choice of so many places is equally likely (`equal_pairs`), and the order of a
 scan maps places to rows one to one. So every choice of pairs of rows is equally likely. Let the same pairs act on two
-tables that differ in one row: the row is in one of them at most. Else every row gets a number of its own
-(`choose_slots`), all independent and of one law. So let rows that are in both tables have the same numbers. A slot's
-pair are the two rows with the least numbers in it, none where that is a tie with a third row: it depends on the rows of
-the slot and on their numbers, not on their order. A row is in one slot. ∎ (The first two rows of a slot *in the order
-of a scan* would not do. An engine may scan a table that has one row more in another order, and then other slots have
-other pairs.)
+tables that differ in one row: the row is in one of them at most. Else, or where few of a public number of rows are
+complete, every complete row gets a number of its own (`choose_slots`), all independent and of one law. So let rows that
+are in both tables have the same numbers, and a row that is replaced keep its number. A slot's pair are the two rows
+with the least numbers in it, none where that is a tie with a third row: it depends on the rows of the slot and on their
+numbers, not on their order. A row is in one slot, whether it is complete in both tables or in one. ∎ (The first two
+rows of a slot *in the order of a scan* would not do. An engine may scan a table that has one row more in another order,
+and then other slots have other pairs.)
 
 More than a public number of pairs are never made, so memory is bounded however many rows there are. Pairs of people
 have one row of each. Which one is a function of her rows and the number of the pair: a fixed random-looking function of
@@ -201,9 +202,9 @@ class Sample:
     def pairs(self, step: PairStep, slots: int | None, account: Account, most: int = MOST) -> list[Whole]:
         """The same over random disjoint pairs of rows, so many at most. The step must be symmetric in the two rows.
 
-        Without `slots` the number of rows is public: a random half is paired with the other one. Rows without all their
-        values leave their pair empty. With `slots`, each row with all its values chooses one of so many by itself, and
-        two rows of a slot are a pair. The rows of all pairs are gathered in one scan.
+        Without `slots` the number of rows is public: a random half is paired with the other one, and rows without all
+        their values leave their pair empty. With `slots`, each row with all its values chooses one of so many by
+        itself, and two rows of a slot are a pair. The rows of all pairs are gathered in one scan.
         """
         if slots is None:
             sides = account.toss(lambda entropy: equal_pairs(self.size, most, entropy))

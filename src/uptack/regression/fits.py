@@ -207,10 +207,7 @@ def _estimate(rows: Sample, request: FitRequest, names: Sequence[str]) -> Outcom
     budget = request.budget(columns, size.account)
     frame = _standardise(rows, size, request, budget)
     if constant := [label(names[c]) for c in range(rows.width) if c not in frame.kept]:
-        why = ""
-        if size.rows < rows.size / 2 and request.account.adjacency.size_is_public:
-            why = f"about {size.rows:,} of {rows.size:,} rows have all values, so few random pairs of rows do"
-        return Outcome.refusal(HOW, Advice(other=f"more rows that differ in {', '.join(constant)}", why=why))
+        return Outcome.refusal(HOW, Advice(other=f"more rows that differ in {', '.join(constant)}"))
     problem = FitProblem(rows, frame, request.design.intercept, loss, float(size.rows), budget)
     try:
         with steps("fit", 4, inner=True) as show:

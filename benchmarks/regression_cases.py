@@ -195,7 +195,7 @@ NEWEST = {
     "movies year": Case("movies", "year", "length rating Comedy Drama"),
     "baseball hits": Case("baseball", "h", "ab bb sb"),
     "Bundesliga away": Case("Bundesliga", "AwayGoals", "Round Year HomeGoals"),
-    "HI education": Case("HI", "education", "experience husby kids618"),
+    "HI children": Case("HI", "kids618", "experience husby whrswk"),
     "VietNamI activity": Case("VietNamI", "actdays", "illdays age educ"),
     "VietNamH medicine": Case("VietNamH", "lnmed", "age hhsize lntotal urban"),
     "InstEval students": Case("InstEval", "studage", "lectage y service"),

@@ -200,7 +200,7 @@ NEWEST = {
     "VietNamH medicine": Case("VietNamH", "lnmed", "age hhsize lntotal urban"),
     "InstEval students": Case("InstEval", "studage", "lectage y service"),
     "RetSchool grade": Case("RetSchool", "grade76", "daded momed black"),
-    "airfare": Case("airfare", "lfare", "ldist concen bmktshr"),
+    "airfare log": Case("airfare", "lfare", "ldist concen bmktshr"),
     "county children": Case("countymurders", "perc1019", "percblack perc2029 year"),
     "happiness education": Case("happiness", "educ", "prestige babies teens female"),
     "injury benefit": Case("injury", "benefit", "prewage age male"),

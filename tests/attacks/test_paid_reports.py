@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import uptack as ut
-from uptack.cli import command_support, main, report_command
+from uptack.cli import command_support, main
 from uptack.privacy.guarantee import factor, short
 from uptack.report import Output, profile, to_html, write
 
@@ -123,7 +123,7 @@ def test_the_target_is_as_it_was_or_whole(tmp_path, monkeypatch):
 
 
 def test_a_signal_that_an_engine_swallowed_still_stops_the_report(table, book, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(report_command, "SIGNALS", [int(signal.SIGINT)])
+    monkeypatch.setattr(command_support, "SIGNALS", [int(signal.SIGINT)])
     assert report(table, book, tmp_path / "report.html") == 130
     assert not list(tmp_path.glob("*.html"))
     assert not list(tmp_path.glob(".uptack-*"))

@@ -56,6 +56,25 @@ def test_a_request_that_is_dearer_than_its_part_reads_no_rows(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (Request("median", "town", epsilon=0.5), "column 'town' must be of type"),
+        (Request("linear_regression", "town", "x", epsilon=0.5), "column 'town' must be of type"),
+        (Request("median", "x", by="id", groups=[0, 1], epsilon=0.5), "other than the ids of people"),
+    ],
+    ids=str,
+)
+def test_columns_that_a_request_can_not_have_do_not_use_up_its_part(monkeypatch, request_, told):
+    opened = session({"id": np.arange(3000), "x": np.arange(3000.0), "town": np.array(["a", "b"] * 1500)}, person="id")
+    tree = opened.loss_of(request_)
+    paid = opened.pay([tree], 1e-6, "a part")
+    monkeypatch.setattr(opened, "make_paid", lambda request: pytest.fail("rows were read"))
+    for _ in range(2):
+        with pytest.raises(ut.errors.InvalidArgument, match=told):
+            paid.run(request_, tree)
+
+
+@pytest.mark.parametrize(
     "column",
     [2**53 + RNG.integers(0, 3, 5000), 2**62 + RNG.integers(0, 3, 5000), 1e17 + 16.0 * RNG.integers(0, 5, 5000)],
 )

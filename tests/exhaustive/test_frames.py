@@ -89,6 +89,17 @@ def test_the_listed_cells_are_all_that_score_low(few):
         assert listed.rest == 1 - sum(map(cell_weight, *zip(*wanted, strict=True))) if wanted else 1
 
 
+@pytest.mark.parametrize("n", [ROWS, ROWS + 2, ROWS + 3])
+@pytest.mark.parametrize("far", [8.0, 1e9, -1e60, 2.0**255, 2.0**256, 1e300])
+def test_a_row_that_goes_far_away_moves_no_score_by_more_than_one(far, n):
+    """Among all widths: also cells wider than all rows, which are not looked at one by one. They matter where n is more
+    than the rows: those that are not there lie outside of every cell.
+    """
+    for table in TABLES[::3]:
+        near, away = (cells(read(rows, n), n, LEFT_OUT) for rows in (table, tuple(sorted((*table[1:], far)))))
+        assert near.move(away, Fraction(1, 2)) <= 1
+
+
 @pytest.mark.parametrize("n", [5, 6, 7])
 def test_a_noisy_number_of_rows_lists_the_same(few, n):
     for table in TABLES[::3]:

@@ -351,6 +351,34 @@ def test_allowances_and_pause(server):
     assert server.ledger.verify()
 
 
+def test_a_curator_of_one_data_set_changes_no_other(start, clinic):
+    """For her the other one is not there, whatever she sends."""
+    server = start(*(DatasetConfig(name, clinic, 3) for name in ("mine", "theirs")))
+    curator = server.signed_in("dr", "curator", datasets=("mine",))
+    for end, body in (("pause", {"paused": True}), ("allowances", {"analyst": "ann", "epsilon": 1})):
+        other, none = (curator.post(f"/api/datasets/{name}/{end}", json=body) for name in ("theirs", "nothing"))
+        assert other.status_code == none.status_code == 404
+        assert other.text.replace("theirs", "nothing") == none.text
+        assert curator.post(f"/api/datasets/mine/{end}", json=body).status_code == 200
+    assert [server.service.paused(name) for name in ("mine", "theirs")] == [True, False]
+    assert not server.service.datasets["theirs"].ledger.history()
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"[" * 50, b"null", b"[]", b"[[1]]", b"7", b""])
+def test_nobody_learns_from_a_broken_body_whether_a_data_set_is_there(start, clinic, body):
+    server = start(*(DatasetConfig(name, clinic, 3) for name in ("mine", "theirs")))
+    ann, json_ = server.signed_in(datasets=("mine",)), {"content-type": "application/json"}
+    for end in ("releases/median", "examples/median", "plans/median"):
+        seen = [ann.post(f"/api/datasets/{name}/{end}", content=body, headers=json_) for name in ("theirs", "nothing")]
+        assert seen[0].status_code == seen[1].status_code in (400, 404, 422), (end, seen[0].text)
+        assert seen[0].text.replace("theirs", "nothing") == seen[1].text
+        own = ann.post(f"/api/datasets/mine/{end}", content=body, headers=json_)
+        assert own.status_code in (400, 422), (end, own.text)
+        unknown = server.http.post(f"/api/datasets/mine/{end}", content=body, headers=json_)
+        assert unknown.status_code == 401
+    assert not server.service.datasets["mine"].ledger.history()
+
+
 @pytest.mark.parametrize("end", ["answered", "withheld"])
 def test_what_came_of_a_release_is_not_seen_before_its_slot_ends(start, clinic, monkeypatch, end):
     if end == "withheld":

@@ -363,3 +363,28 @@ def test_every_inferred_kind_is_tried_for_cells_of_it():
         assert fitting <= {*rules.possible_kinds(column, narrow)} or text == "nan", text  # which is a missing value
         seen.update(fitting)
     assert seen.keys() == {*narrow}
+
+
+LATE = {"lost bytes": ("\uffff", {}), "a word for missing values": ("k. A.", {"na": ["k. A."]}), "no cell": ("", {})}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_a_cell_without_a_value_counts_as_missing_wherever_it_is(tmp_path, name):
+    """Columns are copied as they are where no cell is empty or broken: all cells say so, not the first ones."""
+    word, told = LATE[name]
+    texts, gone = [f"word {i}" for i in range(300)], (200, 299)
+    for place in gone:
+        texts[place] = word
+    path = tmp_path / "late.csv"
+    path.write_text("text,n\n" + "".join(f"{text},{i}\n" for i, text in enumerate(texts)), "utf-8")
+    found = categories(open_table(path, types={"n": "integer"}, **told), "text")
+    assert found == {None: 2, **{text: 1 for i, text in enumerate(texts) if i not in gone}}
+
+
+@pytest.mark.parametrize("word", ["k. A.", "1.5", "2024-01-01", "true"])
+@pytest.mark.parametrize("usual", ["7", "7.25", "2024-02-29", "false", "5 %"])
+def test_a_late_cell_decides_on_the_kind_of_its_column(tmp_path, usual, word):
+    """No value is lost: where one row does not fit, the column is of a wider kind."""
+    path = tmp_path / "late.csv"
+    path.write_text("x,n\n" + f"{usual},1\n" * 299 + f"{word},1\n")
+    assert None not in categories(open_table(path, types="guess"), "x")

@@ -147,6 +147,7 @@ class PaidPlan:
     def run(self, request: Request, tree: Loss) -> Made:
         """Make one release, which uses up one of the plan's losses."""
         full = self._session.complete(request)
+        full.check(self._session.source)
         self._use(tree, full)
         with self._session.snapshot():
             reply = self._session.make_paid(full)

@@ -114,9 +114,13 @@ class Request:
         found: tuple[str, ...] = self.declaration.reads.predictors(self.columns, self.given, kinds)
         return found
 
+    def check(self, table: Table) -> None:
+        """Refuses columns that the table does not have, or that are not for this: ids, and other kinds."""
+        self.declaration.reads.check(self.statistic, self.columns, table, self.given)
+
     def rehearse(self, table: Table) -> NoReply | None:
         """A dry run: ⊥ if public numbers decide so, an error if the request is wrong, None if data are needed."""
-        self.declaration.reads.check(self.statistic, self.columns, table, self.given)
+        self.check(table)
         try:
             reply = self._dry_run(UnreadTable.of(table))
         except DataNeeded:

@@ -143,11 +143,12 @@ def test_counts_that_are_all_equal_have_no_deviance_to_explain(y):
     assert math.isnan(model.score(x[:3], y))
 
 
-def test_advice_is_more_rows_than_there_are():
+def test_a_reply_that_was_paid_for_promises_no_number_of_rows():
     x, y, _ = counts_of(2.0, np.array([0.5, -0.3]), 1)
     for found in (ut.poisson_regression(x, 0 * y, epsilon=2), ut.logistic_regression(x, 0 * y, epsilon=2)):
         assert not found
-        assert found.advice.n > len(x)
+        assert found.advice.n is None
+        assert found.advice.other
     secret = ut.poisson_regression(x, 0 * y, epsilon=2, adjacency=ut.ADD_REMOVE)
     other = ut.poisson_regression(x[:9000], 0 * y[:9000], epsilon=2, adjacency=ut.ADD_REMOVE)
     assert secret.advice == other.advice

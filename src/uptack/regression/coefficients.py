@@ -160,7 +160,7 @@ class LinearErrors:
         notes = [f"estimates {self.target}", gross]
         if self.unresolved:
             many = "1 coefficient is" if len(self.unresolved) == 1 else f"{len(self.unresolved)} coefficients are"
-            notes.append(f"{many} not resolved: columns are nearly collinear, or vary in too few rows")
+            notes.append(f"{many} not resolved: too few rows for this ε, or columns that are nearly collinear")
         return tuple(notes)
 
 

@@ -282,3 +282,12 @@ def test_no_id_makes_a_session_warn_when_it_is_opened(ids):
         warnings.simplefilter("always")
         ut.open({"id": ids, "x": np.arange(10.0)}, person="id")
     assert not caught
+
+
+def test_options_about_people_hold_in_groups_too():
+    """Left out in groups, the largest of each person's numbers would be that of a row."""
+    ids, ward = np.repeat(np.arange(2000), 4), np.repeat(["a", "b"], 4000)
+    opened = ut.open({"id": ids, "ward": ward, "x": np.tile([0.0, 0.0, 0.0, 8.0], 2000)}, person="id")
+    each = {"epsilon": 20, "by": "ward", "groups": ["a", "b"]}
+    assert all(abs(one.value - 8) < 0.5 for one in opened.median("x", per_person="max", **each).value.values())
+    assert all(abs(one.value) < 0.5 for one in opened.median("x", **each).value.values())

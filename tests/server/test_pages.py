@@ -180,6 +180,19 @@ def test_forms_of_other_sites_change_nothing(chen, service, path, token):
     assert chen.get("/datasets").status_code == 200
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["decisions/x", "pause/clinic", "tokens", "allowances/clinic", "tokens/x/revoke", "ledger/clinic"],
+)
+def test_forms_of_the_curator_are_for_no_analyst(ann, service, path):
+    """Also not with a form token of her own, from a page that is hers."""
+    before = service.datasets["clinic"].ledger.head(), len(service.store.tokens())
+    data = {"paused": "yes", "name": "x", "role": "curator", "epsilon": "1", "analyst": "ann", "approve": "yes"}
+    assert ann.post(f"/curator/{path}", data=token_of(ann) | data).status_code == 403
+    assert (service.datasets["clinic"].ledger.head(), len(service.store.tokens())) == before
+    assert not service.paused("clinic")
+
+
 def test_a_bearer_token_sends_no_forms(app, service):
     opened = TestClient(app, headers={"Authorization": f"Bearer {service.store.issue('prog', 'curator')}"})
     assert opened.post("/curator/pause/clinic", data={"paused": "yes", "form_token": ""}).status_code == 403

@@ -155,3 +155,15 @@ def test_a_formula_reads_classes_of_a_column_of_objects():
         frame = pd.DataFrame({"x": x, "sick": column})
         fit = ut.logistic_regression(frame, formula="sick ~ x", classes=classes, epsilon=5, entropy=SeededEntropy(1))
         assert fit.value.tolist() == known.value.tolist()
+
+
+def test_classes_that_are_nearly_separated_have_coefficients():
+    """A last step is long in units of η here, which is 8 on average. It is short for the rows between the classes."""
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(30_000, 1))
+    y = (rng.random(30_000) < 1 / (1 + np.exp(-(2 + 8 * x[:, 0])))).astype(float)
+    for seed in range(3):
+        fit = ut.logistic_regression(x, y, epsilon=1, entropy=SeededEntropy(seed))
+        low, high = fit.interval(0.999)
+        assert (low < [2, 8]).all()
+        assert ([2, 8] < high).all()

@@ -394,7 +394,8 @@ class Fit:
 
     `sampling` is known to the deviation `unsure`. `other` is for what was clipped, not corrected, or blurred by the
     noise of the Hessian. `gross` is the number of gross errors and its deviation. `last_step` is how far it
-    moved η, as a root mean square without its noise, and `spread` that of residuals, for a loss that has one.
+    moved η, without its noise, as a root mean square in which rows count by their information. `spread` is that of
+    residuals, for a loss that has one.
     """
 
     beta: Floats
@@ -686,6 +687,6 @@ def finish(
         length**2 * scale / n,
         state.hidden,
         gross,
-        beyond_noise(change, step.noise) * state.rms_change(change),
+        beyond_noise(change, step.noise) * float(np.linalg.norm(change)) / math.sqrt(max(before.information, 1e-300)),
         state.s,
     )

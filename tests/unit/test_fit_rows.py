@@ -205,6 +205,20 @@ def test_the_tail_of_a_law_follows_from_three_of_its_quantiles(name, n):
             assert tail.excess(length) < there
 
 
+def test_rows_with_given_squares_have_no_more_beyond_a_length():
+    """Whatever the lengths of up to 30 rows beyond the far one: random ones, and some that reach the bound."""
+    tail, rng, worst = Tail(1.0, 2.0, 3.0, 900.0, 30.0), np.random.default_rng(8), 0.0
+    for _ in range(2_000):
+        lengths = 3.0 + rng.exponential(10 ** rng.uniform(-1, 2), rng.integers(1, 31)) * rng.integers(0, 2)
+        lengths += rng.exponential(5.0)
+        length = rng.uniform(3.0, 1.2 * lengths.max())
+        most = tail.most_excess(length, float(np.sum(lengths**2 - 9.0)))
+        there = float(np.maximum(lengths - length, 0).sum())
+        assert there <= most * 1.02 + 1e-9
+        worst = max(worst, there / max(most, 1e-9))
+    assert worst > 0.9
+
+
 def test_a_clip_is_where_noise_and_what_it_loses_are_least():
     """It is farther out where noise is less, and where more is lost; and no other length has a smaller error."""
     frame, loss = Frame((0, 1, 2), np.ones(3), np.zeros(3)), LeastSquaresLoss()

@@ -308,6 +308,14 @@ class Tail:
         farther = max(1 + shape * (length - self.far) / scale, 1e-9)
         return self.beyond * math.pow(farther, -1 / shape) * scale * farther / (1 - shape)
 
+    def most_excess(self, length: float, squares: float) -> float:
+        """What rows may have beyond a length at most, if their squares beyond that of the far one add up to this.
+
+        By Cauchy and Schwarz k rows have most where all are alike; k is the number with most, up to `beyond`.
+        """
+        rows = self.beyond * np.exp2(-np.arange(40) / 4)
+        return float(np.max(rows * (np.sqrt(self.far**2 + squares / rows) - length)))
+
 
 @dataclass(frozen=True, eq=False)
 class FitState:
@@ -651,8 +659,7 @@ def finish(
 
     Where ψ² is the information on average, squares of whole gradients add up to about n·p, and each variance is at
     least 1/n. Of any loss they add up to what the normal equations say, at least. If gradients that are cut hold less
-    than `HELD` of that, the few rows beyond hold the rest, as rare events do: by Cauchy and Schwarz they lose up to
-    √(rows·rest).
+    than `HELD` of that, the few rows beyond hold the rest, as rare events do: `Tail.most_excess` is what they lose.
     """
     frame, hessian, n, p = problem.frame, state.hessian, problem.n, state.b.size
     lines = coefficient_lines(problem, state.model)
@@ -675,7 +682,7 @@ def finish(
     lost = tail.excess(step.clip)
     whole, seen = max(before.mean_square, p * least), max(p * float(np.mean(noisy)), 0.0)
     if seen < tuning.HELD * whole:
-        lost = max(lost, math.sqrt(tail.beyond * n * (whole - seen)))
+        lost = max(lost, tail.most_excess(step.clip, n * (whole - seen)))
     beta = lines @ state.b
     if problem.intercept and problem.loss.scaled:
         beta[0] += frame.centres[-1]

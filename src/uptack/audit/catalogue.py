@@ -66,7 +66,7 @@ VALUES_OF: dict[str, tuple[Options, ...]] = {
     "fit_intercept": ({"fit_intercept": False},),
     "binary": ({"binary": [0]},),
     "formula": (
-        {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"z": [0, 1]}, "missing": "drop"},
+        {"formula": "y ~ log(x) + I(x ** 2)", "levels": {"kind": ["a", "b"]}, "missing": "drop"},
         {"formula": "y ~ x + C(kind)", "delta": DELTA, "missing": "drop"},
     ),
     "classes": ({"classes": (1, 0)},),

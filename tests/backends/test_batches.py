@@ -414,7 +414,7 @@ def chosen(names, numbers, slots, most=9):
 
 
 def test_pairs_depend_on_the_rows_of_a_slot_and_not_on_their_order():
-    """All numbers of four rows, of three and two in the two slots, in another order; and each row gone."""
+    """All numbers of four rows, of three and two in the two slots, in another order; and each row gone, or replaced."""
     rng = np.random.default_rng(0)
     for numbers in itertools.product((0, 1, 2, 4, 5), repeat=4):
         names = list(range(len(numbers)))
@@ -425,6 +425,8 @@ def test_pairs_depend_on_the_rows_of_a_slot_and_not_on_their_order():
             rest = [name for name in names if name != gone]
             others = chosen(rest, [numbers[i] for i in rest], 2)
             assert {s for s, _ in found ^ others} <= {numbers[gone] // 4}
+            replaced = chosen([-1 if name == gone else name for name in names], numbers, 2)
+            assert {s for s, _ in found ^ replaced} <= {numbers[gone] // 4}
 
 
 @pytest.mark.parametrize("sizes", [[0, 0], [0, 0, 3], [2, 0, 0, 9, 0, 0], [0], []])

@@ -184,7 +184,8 @@ class FitBudget:
 
     **Theorem.** All steps together are ε-private, or (ε, δ)-private. *Proof.* Shares of ε add up to 1. With δ, let
     R-zCDP imply (ε, δ) (`uptack.privacy.concentrated_rho`). A draw at its share s of ε has bounded range s·ε, and is
-    (s·ε)²/8-zCDP. Sums share what is left of R in proportion to s. So all steps together are R-zCDP. ∎
+    (s·ε)²/8-zCDP. Of a step in `twice` there are two draws, at s/2 each: ε·s together, and half of that ρ. Sums share
+    what is left of R in proportion to s. So all steps together are R-zCDP. ∎
     """
 
     account: Account
@@ -531,7 +532,7 @@ def measure_hessian(problem: FitProblem, state: FitState) -> FitState:
     )  # fmt: skip
     values, axes, hidden, edge = spectrum(noisy, p)
     hessian = Hessian(values, state.steeper, hidden, edge, noisy.entry, state.information, beyond / n)
-    if noisy.edge < tuning.USELESS * float(np.trace(noisy.matrix)) / p:  # else directions can't be told apart
+    if noisy.edge < tuning.USELESS * float(np.trace(noisy.matrix)) / p:  # else noise hides which direction is which
         state = replace(state, hidden=np.zeros(p, bool))
     return with_hessian(problem, replace(state, model=model).whiten(values, axes), hessian)
 

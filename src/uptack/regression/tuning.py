@@ -59,7 +59,7 @@ with this 98%."""
 
 NOISE_WEIGHT = 6.0
 """How much the square of the noise counts beside that of what clipping loses at worst, where the clip is chosen: there
-is noise in every fit, and all clipped rows hardly ever agree. With 1 intervals of "lognormal errors" at n = 20,000 are
+is noise in every fit, and clipped rows rarely all agree. With 1 intervals of "lognormal errors" at n = 20,000 are
 0.8 times as long, and the error is 2.1 in place of 1.6."""
 
 AGREE = 4.0
